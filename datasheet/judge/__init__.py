@@ -1,0 +1,1 @@
+"""Judges: whatever can be asked to compare two answers."""
