@@ -26,9 +26,7 @@ def stimulus_id(question: str, answer_a: str, answer_b: str) -> str:
     return content_id(["stimulus", question, answer_a, answer_b])
 
 
-def judge_id(
-    *, adapter: str, model: str, prompt_hash: str, rubric_hash: str, decoding: Mapping[str, object]
-) -> str:
+def judge_id(*, adapter: str, model: str, prompt_hash: str, rubric_hash: str, decoding: Mapping[str, object]) -> str:
     """Identity of an instrument: adapter kind, model, prompt variant, rubric and decoding settings.
 
     Not the URL and not the parser's version: both are provenance.
