@@ -1,0 +1,1 @@
+"""Statistics of readings: pure functions, columns in and Estimates out."""
