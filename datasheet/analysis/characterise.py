@@ -1,0 +1,305 @@
+"""From readings to every characteristic of the sheet: the one entry point of the analysis.
+
+The steps are pure and independent of each other; each adds estimates under the keys of the datasheet. A quantity that
+can't be had is there all the same, with its status and the reason.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import log
+
+import numpy as np
+
+from datasheet.analysis import ladder, repeatability, vacuum, validity
+from datasheet.analysis.intervals import ClusteredShare
+from datasheet.analysis.ladder import LadderStep
+from datasheet.analysis.pairing_null import PairingNull, pairing_null
+from datasheet.analysis.presentations import share_of
+from datasheet.analysis.profile import Evidence, Limits, Profile, profile_of
+from datasheet.analysis.swap_pairs import CLASSES, SwapPairs, swap_pairs
+from datasheet.analysis.validity import MissingBounds
+from datasheet.errors import EstimationError
+from datasheet.readings import Readings
+from datasheet.records import ORDERS, Estimate
+from datasheet.seeds import child_rng
+
+NO_TIES = "the prompt allows no tie, which fixes it by construction"
+NEEDS_MODEL = "needs the joint measurement model, which this version does not fit"
+NEEDS_BOTH_ORDERS = "needs both orders of the same-quality pairs"
+NEEDS_SAME_QUALITY = "needs the same-quality probe, arm same_subset"
+NEEDS_VACUUM = "needs the vacuum probe"
+IDENTITY_TOLERANCE = 1e-12
+
+FITTED_KEYS = (
+    *("threshold_75", "threshold_75_marginal", "fc75", "resolution", "criterion", "position", "position_in_steps"),
+    *("stable_correlation", "task_spread", "noise_equivalent_delta_q", "length_slope", "filler_slope"),
+)
+TIE_KEYS = ("dark_current", "raw_false_preference", "one_sided_commitment", "no_preference", "criterion")
+
+Estimates = dict[str, Estimate]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Characterisation:
+    """All that the analysis found.
+
+    Attributes
+    ----------
+    estimates
+        By key, in the order of the sheet.
+    steps
+        Ladder shares by arm and ΔQ.
+    pairs
+        The same-quality swap pairs (arm ``same_subset``).
+    null
+        The decomposition under random pairing; None without complete pairs.
+    missing
+        Bounds by key, where readings are missing.
+    unstable
+        Repeated presentations whose readings differ.
+    """
+
+    estimates: Estimates
+    steps: tuple[LadderStep, ...]
+    pairs: SwapPairs
+    null: PairingNull | None
+    profile: Profile
+    missing: dict[str, MissingBounds]
+    unstable: int
+    notes: tuple[str, ...]
+
+    @property
+    def anything_measured(self) -> bool:
+        """Whether any quantity but the invalid rate could be measured."""
+        return any(
+            estimate.status in ("measured", "bounded")
+            for key, estimate in self.estimates.items()
+            if not key.startswith("invalid_rate")
+        )
+
+
+def _estimate(share: ClusteredShare | None, needs: str, *flags: str) -> Estimate:
+    return share.estimate(*flags) if share is not None else Estimate.absent("not_measured", needs)
+
+
+def _vacuum(readings: Readings) -> Estimates:
+    probe = readings.of_probe("vacuum")
+    estimates = {"dark_current": _estimate(vacuum.dark_current(probe), NEEDS_VACUUM)}
+    for kind in probe.arm_names:
+        share = vacuum.dark_current(probe.of_probe("vacuum", kind))
+        if kind and share is not None:
+            estimates[f"dark_current@{kind}"] = share.estimate()
+    estimates["vacuum_first_share"] = _estimate(
+        vacuum.first_slot_share(probe), "needs a vacuum reading that is not a tie"
+    )
+    return estimates
+
+
+def _decomposition(readings: Readings, pairs: SwapPairs) -> Estimates:
+    needs = NEEDS_BOTH_ORDERS if len(readings) else NEEDS_SAME_QUALITY
+    if pairs.n_incomplete and not pairs.n_complete:
+        needs = "needs a pair with two valid readings"
+    estimates = {"raw_false_preference": _estimate(pairs.raw_preference(), needs)}
+    names = (CLASSES[0], CLASSES[1], "first_first", "second_second", *CLASSES[2:])
+    estimates |= {name: _estimate(pairs.share(name), needs) for name in names}
+    if pairs.n_complete:
+        _check_identity(estimates)
+    return estimates
+
+
+def _check_identity(estimates: Estimates) -> None:
+    """Classes sum to 1, and raw = SCS + PFP + OC + OSC/2: a broken identity is a fault of this program."""
+    scs, pfp, osc, none, conflict = (estimates[name].estimate or 0.0 for name in CLASSES)
+    raw = estimates["raw_false_preference"].estimate or 0.0
+    if abs(scs + pfp + osc + none + conflict - 1) > IDENTITY_TOLERANCE:
+        raise EstimationError("the classes of the same-quality decomposition do not sum to 1: please report this")
+    if abs(raw - (scs + pfp + conflict + osc / 2)) > IDENTITY_TOLERANCE:
+        raise EstimationError("raw false preference is not SCS + PFP + OC + OSC/2: please report this")
+
+
+def _different_subset(readings: Readings) -> Estimates:
+    arm = readings.of_probe("same_quality", "different_subset")
+    if not len(arm):
+        return {}
+    pairs = swap_pairs(arm)
+    return {
+        "preference@different_subset": _estimate(pairs.raw_preference(), "needs both orders"),
+        "stable_preference@different_subset": _estimate(pairs.share("stable_cross_sensitivity"), "needs both orders"),
+    }
+
+
+def _log_odds(pairs: SwapPairs, *, ties_allowed: bool) -> Estimate:
+    """½·ln(FF/SS): the position effect in logits where no tie occurs; with ties it is biased and not given."""
+    if not pairs.n_complete:
+        return Estimate.absent("not_measured", "needs pairs that were read in both orders")
+    tied = bool((pairs.complete & ((pairs.slot_ab == 0) | (pairs.slot_ba == 0))).any())
+    if tied or ties_allowed:
+        return Estimate.absent(
+            "not_applicable", "with ties ½·ln(FF/SS) is biased; the joint model's position is the quantity to use"
+        )
+    first = pairs.in_class("first_first")
+    same_slot = first | pairs.in_class("second_second")
+    share = share_of(first, pairs.weight * same_slot, pairs.cluster)
+    if share is None:
+        return Estimate.absent("undetermined", "no pair was given to the same slot in both orders", n=pairs.n_complete)
+    limits = share.interval()
+    n, method = round(share.n), f"½·logit of the first-first share; {share.method}"
+    if limits is None:
+        limits = (0.0, 1.0)
+    low, high = (None if limit in (0.0, 1.0) else log(limit / (1 - limit)) / 2 for limit in limits)
+    if share.share in (0.0, 1.0):
+        if low is None and high is None:
+            return Estimate.absent("undetermined", "all same-slot pairs fell on one slot, in one task", n=n)
+        return Estimate(status="bounded", low=low, high=high, n=n, n_clusters=share.n_clusters, method=method)
+    return Estimate(
+        estimate=log(share.share / (1 - share.share)) / 2,
+        low=low,
+        high=high,
+        n=n,
+        n_clusters=share.n_clusters,
+        method=method,
+        reason="" if None not in (low, high) else "too few same-slot pairs to bound that side",
+    )
+
+
+def _natural(readings: Readings) -> Estimates:
+    probe = readings.of_probe("natural")
+    if not len(probe):
+        return {}
+    pairs = swap_pairs(probe)
+    needs = "needs both orders of the natural pairs"
+    names = ("first_first", "second_second", "one_sided_commitment")
+    estimates = {f"{name}@natural": _estimate(pairs.share(name), needs) for name in names}
+    estimates["position_log_odds@natural"] = _log_odds(pairs, ties_allowed=readings.ties_allowed)
+    return estimates
+
+
+def _step_keys(step: LadderStep, suffix: str, *flags: str) -> Estimates:
+    return {
+        f"p_correct_{step.delta_q}{suffix}": step.p_correct.estimate(*flags),
+        f"miss_by_tie_{step.delta_q}{suffix}": step.miss_by_tie.estimate(*flags),
+        f"wrong_choice_{step.delta_q}{suffix}": step.wrong_choice.estimate(*flags),
+    }
+
+
+def _ladder(readings: Readings, steps: tuple[LadderStep, ...]) -> Estimates:
+    probe = readings.of_probe("ladder")
+    flags = ("confounded_with_length",) if set(probe.arm_names) == {ladder.PREFIX_ARM} else ()
+    estimates: Estimates = {}
+    prefix = [step for step in steps if step.arm == ladder.PREFIX_ARM]
+    by_delta_q = {step.delta_q: step for step in prefix}
+    needs = "needs the ladder probe, prefix arm, at this ΔQ"
+    for delta_q in range(1, 6):
+        step = by_delta_q.get(delta_q)
+        names = ("p_correct", "miss_by_tie", "wrong_choice")
+        if step is None:
+            estimates |= {f"{name}_{delta_q}": Estimate.absent("not_measured", needs) for name in names}
+            estimates[f"accuracy_non_ties_{delta_q}"] = Estimate.absent("not_measured", needs)
+            continue
+        estimates |= _step_keys(step, "", *flags)
+        rungs = probe.of_probe("ladder", ladder.PREFIX_ARM)
+        rungs = rungs.where(rungs.delta_q == delta_q)
+        estimates[f"accuracy_non_ties_{delta_q}"] = _estimate(
+            ladder.accuracy_among_non_ties(rungs), "every reading is a tie", *flags
+        )
+        for code, order in enumerate(ORDERS):
+            share = ladder.step_share(rungs.where(rungs.order == code), "p_correct")
+            if share is not None:
+                estimates[f"p_correct_{delta_q}@{order}"] = share.estimate(*flags)
+    estimates["threshold_75_empirical"] = ladder.empirical_threshold(prefix, *flags)
+    for step in steps:
+        if step.arm != ladder.PREFIX_ARM:
+            estimates |= _step_keys(step, f"@{step.arm}")
+    return estimates
+
+
+def _validity(readings: Readings) -> Estimates:
+    estimates = {"invalid_rate": _estimate(validity.invalid_share(readings), "needs readings")}
+    for reason in readings.invalid_reasons:
+        estimates[f"invalid_rate@{reason}"] = _estimate(validity.invalid_share(readings, reason), "needs readings")
+    consistency = repeatability.self_consistency(readings)
+    estimates["self_consistency"] = _estimate(consistency, "needs repeats: two valid readings of one presentation")
+    return estimates
+
+
+def _missing(readings: Readings, pairs: SwapPairs) -> dict[str, MissingBounds]:
+    probe = readings.of_probe("vacuum")
+    bounds = {"dark_current": validity.reading_bounds(probe, probe.slot != 0)}
+    for name in ("stable_cross_sensitivity", "positional_false_preference"):
+        bounds[name] = validity.pair_bounds(pairs, name)
+    rungs = readings.of_probe("ladder", ladder.PREFIX_ARM)
+    for delta_q in range(1, 6):
+        bounds[f"p_correct_{delta_q}"] = validity.step_bounds(rungs.where(rungs.delta_q == delta_q))
+    return {key: bound for key, bound in bounds.items() if bound is not None}
+
+
+def _evidence(
+    readings: Readings, pairs: SwapPairs, null: PairingNull | None, steps: tuple[LadderStep, ...]
+) -> Evidence:
+    probe = readings.of_probe("vacuum")
+    committed = pairs.in_class("stable_cross_sensitivity") | pairs.in_class("positional_false_preference")
+    prefix = {step.delta_q: step for step in steps if step.arm == ladder.PREFIX_ARM}
+    return Evidence(
+        dark=vacuum.dark_current(probe),
+        stable=pairs.share("stable_cross_sensitivity"),
+        positional=pairs.share("positional_false_preference"),
+        committed=share_of(committed, pairs.weight, pairs.cluster),
+        sensitive=prefix[5].p_correct if 5 in prefix else None,
+        missed=prefix[1].miss_by_tie if 1 in prefix else None,
+        invalid=validity.invalid_share(readings),
+        null=null,
+        n_pairs=pairs.n_complete,
+        n_vacuum=len(np.unique(probe.stimulus[probe.valid])),
+        ties_allowed=readings.ties_allowed,
+    )
+
+
+def characterise(readings: Readings, *, limits: Limits | None = None, seed: int = 0) -> Characterisation:
+    """Every characteristic of an instrument from its readings.
+
+    Parameters
+    ----------
+    readings
+        Of one instrument (judge, prompt variant, rubric, decoding).
+    limits
+        Where flags rise; the defaults of :class:`~datasheet.analysis.profile.Limits` if None.
+    seed
+        Of the random pairings that make the null of the decomposition.
+
+    Raises
+    ------
+    EstimationError
+        There are no readings at all.
+    """
+    if not len(readings):
+        raise EstimationError("there are no readings to analyse: the log holds none")
+    same = readings.of_probe("same_quality", "same_subset")
+    pairs = swap_pairs(same)
+    null = pairing_null(pairs, rng=child_rng(seed, "pairing null"))
+    rungs = readings.of_probe("ladder")
+    steps = tuple(step for arm in rungs.arm_names for step in ladder.ladder_steps(readings, arm))
+    estimates = _vacuum(readings) | _decomposition(same, pairs)
+    estimates["position_log_odds"] = _log_odds(pairs, ties_allowed=readings.ties_allowed)
+    estimates |= _different_subset(readings) | _ladder(readings, steps) | _natural(readings)
+    estimates |= {key: Estimate.absent("not_measured", NEEDS_MODEL) for key in FITTED_KEYS}
+    estimates |= _validity(readings)
+    if not readings.ties_allowed:
+        tie_keys = {key for key in estimates if key.split("@")[0] in TIE_KEYS or key.startswith("miss_by_tie")}
+        estimates |= {key: Estimate.absent("not_applicable", NO_TIES) for key in tie_keys}
+    notes = list(readings.notes)
+    if vacuum.has_both_orders_of_identical_pairs(readings.of_probe("vacuum")):
+        notes.append(
+            "The log carries both orders of vacuum pairs, which are one and the same input: their readings are "
+            "averaged, and n counts distinct stimuli."
+        )
+    return Characterisation(
+        estimates=estimates,
+        steps=steps,
+        pairs=pairs,
+        null=null,
+        profile=profile_of(_evidence(readings, pairs, null, steps), limits),
+        missing=_missing(readings, pairs),
+        unstable=repeatability.unstable_presentations(readings),
+        notes=tuple(notes),
+    )

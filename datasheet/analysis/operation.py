@@ -1,0 +1,26 @@
+"""How the judge ran: latency and tokens, from the columns of a trial log."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+MOST_PERCENTILE = 95
+
+
+def operation_of(
+    *, latencies_s: Sequence[float], prompt_tokens: Sequence[int | None], completion_tokens: Sequence[int | None]
+) -> dict[str, float | int | None]:
+    """Median and 95th percentile of latency (seconds), and tokens a call where the server counted them."""
+    seconds = np.asarray(latencies_s, dtype=np.float64)
+    asked = [tokens for tokens in prompt_tokens if tokens is not None]
+    written = [tokens for tokens in completion_tokens if tokens is not None]
+    return {
+        "calls": len(seconds),
+        "latency_median_s": round(float(np.median(seconds)), 4) if len(seconds) else None,
+        "latency_p95_s": round(float(np.percentile(seconds, MOST_PERCENTILE)), 4) if len(seconds) else None,
+        "prompt_tokens": sum(asked) if asked else None,
+        "completion_tokens": sum(written) if written else None,
+        "calls_with_token_counts": len(asked),
+    }

@@ -1,0 +1,1 @@
+"""Exchange: verdict logs in and out."""

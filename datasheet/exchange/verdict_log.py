@@ -1,0 +1,347 @@
+"""Verdict logs: one reading a line as JSON, for judgements that were made elsewhere or that travel.
+
+An optional first line says what holds for all rows; a row's own field wins. Everything in such a file is untrusted
+text: each line is checked, and the first that does not fit is named.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+from datasheet.errors import UsageError, VerdictLogError
+from datasheet.readings import ReadingRow, Readings
+from datasheet.records import ORDERS, OUTCOMES, PROBES
+
+FORMAT = "judge-datasheet-verdicts"
+VERSION = 1
+DEFAULT_ARM = {"ladder": "prefix", "same_quality": "same_subset"}
+"""What a row without an arm is read as: the arms of the published protocol."""
+
+_MAX_LINE_BYTES = 8_000_000
+_UNEXPLAINED = "unexplained"
+_WHOLE_NUMBERS = ("delta_q", "level_a", "level_b", "repeat")
+_LENGTHS = ("length_a", "length_b", "filler_b")
+_KNOWN_UNUSED = (
+    *("dose", "answer_a", "answer_b", "maker_a", "maker_b", "human", "humans", "raw", "strength", "slice", "at"),
+    *("p_first", "p_second", "p_tie", "score_a", "score_b", "checklist_a", "checklist_b", "reported_model"),
+    *("trial", "finish_reason", "refusal", "prompt_tokens", "completion_tokens", "latency_s", "fingerprint"),
+)
+_USED = (
+    *("pair", "order", "verdict", "probe", "arm", "task", "judge", "prompt", "ties_allowed", "invalid", "abstained"),
+    *_WHOLE_NUMBERS,
+    *_LENGTHS,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerdictLog:
+    """One judge's readings from a verdict log, and what its first line said.
+
+    Attributes
+    ----------
+    header
+        The first line's fields; empty where there is none.
+    judge, prompt
+        Names in the rows; "" where the log does not say.
+    ties_assumed
+        The log does not say whether ties were allowed, so they are taken to have been.
+    """
+
+    path: str
+    header: Mapping[str, Any]
+    judge: str
+    prompt: str
+    readings: Readings
+    ties_assumed: bool
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
+
+
+def json_lines(path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """(line number, object) of each line of a JSONL file that is not blank.
+
+    Raises
+    ------
+    VerdictLogError
+        The file can't be read, or a line is not one JSON object; the message names it.
+    """
+    name = Path(path).name
+    try:
+        with open(path, "rb") as stream:
+            for number, line in enumerate(iter(lambda: stream.readline(_MAX_LINE_BYTES + 1), b""), start=1):
+                if len(line) > _MAX_LINE_BYTES:
+                    raise VerdictLogError(f"{name} line {number}: longer than {_MAX_LINE_BYTES:,} bytes")
+                text = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
+                if text.strip():
+                    yield number, _json_object(text, f"{name} line {number}")
+    except OSError as problem:
+        raise VerdictLogError(f"{path} can't be read: {problem.strerror}") from None
+
+
+def _json_object(line: bytes, where: str) -> dict[str, Any]:
+    try:
+        row = json.loads(line.decode("utf-8"), parse_constant=_refuse_constant)
+    except UnicodeDecodeError:
+        raise VerdictLogError(f"{where}: not UTF-8 text") from None
+    except RecursionError:
+        raise VerdictLogError(f"{where}: nested too deep") from None
+    except ValueError as problem:
+        hint = " (single quotes? JSON wants double ones)" if line.lstrip()[1:2] == b"'" else ""
+        raise VerdictLogError(f"{where}: not JSON{hint}: {problem}") from None
+    if not isinstance(row, dict):
+        raise VerdictLogError(f"{where}: expected a JSON object, found {type(row).__name__}")
+    return row
+
+
+def read_header(rows: Iterator[tuple[int, dict[str, Any]]], name: str) -> tuple[dict[str, Any], Iterable[Any]]:
+    """The header, where the first line is one, and the rows that follow."""
+    first = next(rows, None)
+    if first is None:
+        raise VerdictLogError(f"{name} is empty: expected one reading a line (see `datasheet analyze --help`)")
+    number, row = first
+    if "format" not in row:
+        return {}, _chain(first, rows)
+    if row["format"] != FORMAT:
+        raise VerdictLogError(f"{name} line {number}: expected format {FORMAT!r}, found {row['format']!r:.80}")
+    if row.get("version") != VERSION:
+        raise VerdictLogError(
+            f"{name} line {number}: this release reads version {VERSION} of the format, found {row.get('version')!r:.20}"
+        )
+    return row, rows
+
+
+def _chain(first: Any, rest: Iterator[Any]) -> Iterator[Any]:
+    yield first
+    yield from rest
+
+
+def read_verdict_log(path: str | Path, *, judge: str | None = None, prompt: str | None = None) -> VerdictLog:
+    """The readings of one judge under one prompt from a verdict log.
+
+    Parameters
+    ----------
+    judge, prompt
+        Which, where the log holds several.
+
+    Raises
+    ------
+    VerdictLogError
+        A line that does not fit: not JSON, a missing field, an unknown value, a reading given twice.
+    UsageError
+        Several judges or prompts and none chosen, or the chosen one is not there.
+    """
+    name = Path(path).name
+    header, rows = read_header(json_lines(path), name)
+    reader = _RowReader(name, header)
+    for number, row in rows:
+        reader.add(number, row)
+    return reader.finish(str(path), judge, prompt)
+
+
+class _RowReader:
+    """Checks rows one by one and keeps what the analysis needs of them."""
+
+    def __init__(self, name: str, header: Mapping[str, Any]) -> None:
+        self._name = name
+        self._header = header
+        self._kept: dict[tuple[str, str], list[ReadingRow]] = {}
+        self._ties: dict[tuple[str, str], dict[bool | None, int]] = {}
+        self._lines: dict[tuple[Any, ...], int] = {}
+        self._pairs: dict[str, tuple[tuple[Any, ...], int]] = {}
+        self._unused: set[str] = set()
+        self._arm_assumed = False
+
+    def add(self, number: int, row: Mapping[str, Any]) -> None:
+        where = f"{self._name} line {number}"
+        merged = {**self._header, **row}
+        pair = _text(merged, "pair", where)
+        if pair is None:
+            raise VerdictLogError(f"{where}: the field 'pair' is missing")
+        who = (_text(merged, "judge", where) or "", _text(merged, "prompt", where) or "")
+        reading = self._reading(pair, merged, where)
+        key = (*who, pair, reading.order, reading.repeat)
+        if key in self._lines:
+            raise VerdictLogError(
+                f"{self._name}: lines {self._lines[key]} and {number} give the same reading twice "
+                f"(pair {pair!r:.80}, order {reading.order}, repeat {reading.repeat}): keep one, or number the repeats"
+            )
+        self._lines[key] = number
+        facts = (reading.probe, reading.arm, reading.task, reading.delta_q)
+        known, line = self._pairs.setdefault(pair, (facts, number))
+        if known != facts:
+            raise VerdictLogError(
+                f"{self._name}: lines {line} and {number} describe pair {pair!r:.80} differently "
+                f"(probe, arm, task, delta_q): {known} and {facts}"
+            )
+        self._kept.setdefault(who, []).append(reading)
+        self._ties.setdefault(who, {}).setdefault(_boolean(merged, "ties_allowed", where), number)
+        self._unused.update(field for field in row if field not in _USED and field not in _KNOWN_UNUSED)
+
+    def _reading(self, pair: str, row: Mapping[str, Any], where: str) -> ReadingRow:
+        order = _one_of(row, "order", ORDERS, where)
+        probe = _one_of(row, "probe", PROBES, where)
+        if "verdict" not in row:
+            raise VerdictLogError(f"{where}: the field 'verdict' is missing (null is an invalid reading)")
+        outcome = None if row["verdict"] is None else _one_of(row, "verdict", OUTCOMES, where)
+        invalid = _text(row, "invalid", where)
+        if outcome is not None and invalid is not None:
+            raise VerdictLogError(f"{where}: has the verdict {outcome!r} and is marked invalid ({invalid!r:.80})")
+        numbers = {field: _whole(row, field, where) for field in _WHOLE_NUMBERS}
+        arm = _text(row, "arm", where)
+        if arm is None and probe in DEFAULT_ARM:
+            self._arm_assumed = True
+        return ReadingRow(
+            stimulus=pair,
+            probe=probe,
+            order=order,
+            outcome=outcome,
+            invalid=(invalid or _UNEXPLAINED) if outcome is None else None,
+            abstained=_boolean(row, "abstained", where) or False,
+            arm=arm if arm is not None else DEFAULT_ARM.get(probe, ""),
+            task=_text(row, "task", where),
+            delta_q=_delta_q(numbers, probe, where),
+            level_a=numbers["level_a"],
+            level_b=numbers["level_b"],
+            repeat=numbers["repeat"] or 0,
+            **{field: _length(row, field, where) for field in _LENGTHS},
+        )
+
+    def finish(self, path: str, judge: str | None, prompt: str | None) -> VerdictLog:
+        if not self._kept:
+            raise VerdictLogError(f"{self._name} holds no reading: expected one a line after the first")
+        who = _choose(self._kept, judge, prompt, self._name)
+        said = self._ties[who]
+        if len(said) > 1:
+            lines = " and ".join(str(line) for line in said.values())
+            raise VerdictLogError(
+                f"{self._name}: lines {lines} differ in 'ties_allowed': readings made under prompts that do and do not "
+                "allow ties are not one instrument; give them different 'prompt' names"
+            )
+        ties_allowed = next(iter(said))
+        notes = []
+        if ties_allowed is None:
+            notes.append(
+                "The log does not say whether the prompt allowed ties: it is taken to have (ties_allowed true)."
+            )
+        if self._arm_assumed:
+            notes.append("Rows without an arm are read as the published protocol's: prefix, and same_subset.")
+        if self._unused:
+            names = ", ".join(sorted(self._unused)[:12])
+            notes.append(f"Fields that this analysis does not know were left aside: {names}.")
+        readings = Readings.from_rows(
+            self._kept[who],
+            ties_allowed=True if ties_allowed is None else ties_allowed,
+            length_unit=str(self._header.get("length_unit", "words")),
+            notes=tuple(notes),
+        )
+        return VerdictLog(
+            path=path,
+            header=self._header,
+            judge=who[0],
+            prompt=who[1],
+            readings=readings,
+            ties_assumed=ties_allowed is None,
+        )
+
+
+def _choose(
+    kept: Mapping[tuple[str, str], object], judge: str | None, prompt: str | None, name: str
+) -> tuple[str, str]:
+    """The one (judge, prompt) that was asked for, or the only one."""
+    matching = [who for who in kept if judge in (None, who[0]) and prompt in (None, who[1])]
+    judges, prompts = sorted({who[0] for who in kept}), sorted({who[1] for who in kept})
+    if not matching:
+        raise UsageError(
+            f"{name} has no reading of judge {judge!r}, prompt {prompt!r}: its judges are {', '.join(map(repr, judges))}, "
+            f"its prompts {', '.join(map(repr, prompts))}"
+        )
+    if len(matching) == 1:
+        return matching[0]
+    if len({who[0] for who in matching}) > 1:
+        raise UsageError(
+            f"{name} holds the readings of {len(judges)} judges ({', '.join(judges[:12])}): choose one with --judge"
+        )
+    raise UsageError(
+        f"{name} holds the readings of {len(prompts)} prompts ({', '.join(prompts[:12])}): choose one with --prompt"
+    )
+
+
+def _text(row: Mapping[str, Any], field: str, where: str) -> str | None:
+    value = row.get(field)
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    raise VerdictLogError(f"{where}: {field!r} should be text, found {value!r:.80}")
+
+
+def _boolean(row: Mapping[str, Any], field: str, where: str) -> bool | None:
+    value = row.get(field)
+    if value is None or isinstance(value, bool):
+        return value
+    raise VerdictLogError(f"{where}: {field!r} should be true or false, found {value!r:.80}")
+
+
+def _one_of(row: Mapping[str, Any], field: str, allowed: tuple[str, ...], where: str) -> str:
+    value = row.get(field)
+    if isinstance(value, str) and value in allowed:
+        return value
+    if field not in row:
+        raise VerdictLogError(f"{where}: the field {field!r} is missing (one of {', '.join(allowed)})")
+    raise VerdictLogError(f"{where}: {field!r} should be one of {', '.join(allowed)}, found {value!r:.80}")
+
+
+def _whole(row: Mapping[str, Any], field: str, where: str) -> int | None:
+    value = row.get(field)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**31:
+        raise VerdictLogError(f"{where}: {field!r} should be a whole number of 0 or more, found {value!r:.80}")
+    return value
+
+
+def _length(row: Mapping[str, Any], field: str, where: str) -> int | None:
+    value = row.get(field)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 2**31:
+        raise VerdictLogError(f"{where}: {field!r} should be a length of 0 or more, found {value!r:.80}")
+    return round(value)
+
+
+def _delta_q(numbers: Mapping[str, int | None], probe: str, where: str) -> int | None:
+    """Quality steps of a row: as given, or from its levels; they must agree, and a ladder row needs them."""
+    delta_q, level_a, level_b = numbers["delta_q"], numbers["level_a"], numbers["level_b"]
+    if level_a is not None and level_b is not None:
+        if level_a < level_b:
+            raise VerdictLogError(f"{where}: answer a must be the better one, found levels {level_a} and {level_b}")
+        if delta_q is None:
+            delta_q = level_a - level_b
+        elif delta_q != level_a - level_b:
+            raise VerdictLogError(f"{where}: delta_q {delta_q} is not level_a - level_b = {level_a - level_b}")
+    if probe == "ladder" and not delta_q:
+        raise VerdictLogError(f"{where}: a ladder row needs delta_q of 1 or more, found {delta_q!r}")
+    if probe == "same_quality" and delta_q:
+        raise VerdictLogError(f"{where}: a same_quality row has delta_q 0, found {delta_q}")
+    return delta_q
+
+
+def write_verdict_log(path: str | Path, header: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> int:
+    """Write a verdict log, one object a line in UTF-8; returns how many readings were written."""
+    count = 0
+    with open(path, "w", encoding="utf-8", errors="surrogatepass", newline="\n") as stream:
+        stream.write(_line({"format": FORMAT, "version": VERSION, **header}))
+        for row in rows:
+            stream.write(_line(row))
+            count += 1
+    return count
+
+
+def _line(row: Mapping[str, Any]) -> str:
+    return json.dumps({key: value for key, value in row.items() if value is not None or key == "verdict"}) + "\n"
