@@ -113,6 +113,22 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Lexicon:
+    """What a simulated observer recognises in a text that it is shown: plain phrases and what they say.
+
+    Attributes
+    ----------
+    requirements
+        For each phrasing of a requirement, the task and the requirement that it meets.
+    filler
+        Sentences that meet no requirement.
+    """
+
+    requirements: Mapping[str, tuple[str, str]]
+    filler: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
     """What came back from one call that succeeded.
 

@@ -1,0 +1,1 @@
+"""Task banks and the graded stimuli that are built from them; pure, and deterministic in (bank, design, seed)."""

@@ -1,0 +1,19 @@
+"""The lexicon of a bank: what a simulated observer needs to read its texts as a judge would."""
+
+from __future__ import annotations
+
+from datasheet.records import Lexicon
+from datasheet.stimulus.bank import TaskBank
+
+
+def make_lexicon(bank: TaskBank) -> Lexicon:
+    """Every phrasing of every requirement, and all filler."""
+    return Lexicon(
+        requirements={
+            phrase: (task.id, requirement.id)
+            for task in bank.tasks
+            for requirement in task.requirements
+            for phrase in requirement.phrasings.values()
+        },
+        filler=frozenset(sentence for task in bank.tasks for sentence in task.filler),
+    )
