@@ -1,0 +1,108 @@
+"""Reads a conclusion in plain words ("Therefore, Assistant A is better"), where the asked form is absent.
+
+A sentence concludes only if it says that one answer as a whole is better, chosen or equal. A sentence that denies,
+supposes, asks, reports, or speaks of one aspect does not; conclusions that differ leave no reading.
+"""
+
+from __future__ import annotations
+
+import re
+
+from datasheet.prompts.parsing.labels import NOUNS
+from datasheet.prompts.parsing.reasons import NoReadingError
+from datasheet.prompts.parsing.schema import Schema
+from datasheet.records import Outcome
+
+_SENTENCES = 200  # that may conclude, from the end
+_LENGTH = 1_000  # characters of a sentence that are read, from its end
+
+# An answer that is named becomes one of these characters, which cleaned text can't hold.
+_FIRST, _SECOND = "\x01", "\x02"
+_ONE = f"[{_FIRST}{_SECOND}]"
+_OUTCOME: dict[str, Outcome] = {_FIRST: "first", _SECOND: "second"}
+_ORDINALS: dict[str, Outcome] = {"1": "first", "2": "second", "first": "first", "second": "second"}
+
+_DEGREES = "clearly|slightly|much|far|significantly|marginally|somewhat|overall|generally|definitely|ultimately"
+_SURELY = rf"(?:(?:{_DEGREES}|the|a|an|my|considered) )"
+_BETTER = r"(?:better|best|superior|preferable|preferred|winner)"
+_NOUN = rf"(?:{NOUNS}|one|overall|job|of the two)"
+_REASON = r" (?:because|since|as it|due to|for the given|in answering)\b"
+# What may follow, so that it is the answer as a whole that is better, not its style or its structure.
+_AS_A_WHOLE = rf"(?: {_NOUN})*(?=\W*$|[.,;:!]| than {_ONE}|{_REASON})"
+_ALL = rf"(?:(?:{_ONE} (?:and|nor|or) {_ONE})|(?:of )?(?:the (?:two )?)?{NOUNS}|of them|they|is|are)"
+
+_CHOICES = (
+    re.compile(rf"(?P<one>{_ONE}) (?:is|was|performs|performed|does|did) {_SURELY}{{0,4}}{_BETTER}{_AS_A_WHOLE}"),
+    re.compile(rf"(?P<one>{_ONE}) wins\b"),
+    re.compile(rf"(?P<one>{_ONE}) (?:[\w',]{{1,30}} ){{1,6}}?better(?: {_NOUN})* than {_ONE}"),
+    re.compile(rf"\b(?:choose|prefer|select|pick|favou?r|go with) (?P<one>{_ONE})(?! (?:or|and) {_ONE})"),
+    re.compile(
+        rf"\b{_BETTER}(?:[- ]performing)?(?: {_NOUN})* (?:is|:) ?(?P<one>{_ONE})(?=\W*$|[.,;]| because\b| as\b)"
+    ),
+)
+_WORSE = re.compile(rf"{_ONE} (?:is|was) {_SURELY}{{0,4}}worse than (?P<one>{_ONE})")
+_TIES = (
+    re.compile(r"\b(?:is|it's|be|as|call it|declare)(?: [a-z]{1,20}){0,2} tie\b(?!-)"),
+    re.compile(rf"\bneither {_ALL} (?:is|are|was|can be|could be) {_SURELY}{{0,4}}{_BETTER}\b"),
+    re.compile(rf"{_ALL} (?:are |were )?{_SURELY}{{0,2}}equally (?:good|bad|strong|valid|well)\b"),
+)
+_TRIGGER = re.compile(rf"{_ONE}|\btie\b|\bneither\b|\bequally\b")
+
+_DENIED = re.compile(
+    r"\b(?:not|never|no|nor|cannot|hardly|doubt|den(?:y|ies)|disagree|false|untrue|wrong)\b|n't\b", re.IGNORECASE
+)
+_SUPPOSED = re.compile(
+    r"\b(?:if|whether|unless|either|might|may|could|claim\w*|says?|said|argu\w*|thinks?|suggests?|which)\b|\?\W*$"
+)
+_TAKEN_BACK = re.compile(rf"\b(?:but|however|although|though|except|only)\b.*{_ONE}|\bnot\b|n't\b")
+
+
+def concluded_outcome(text: str, schema: Schema) -> Outcome | None:
+    """The one outcome that the sentences of a text conclude; None where none does.
+
+    Raises
+    ------
+    NoReadingError
+        The conclusions differ.
+    """
+    sentences = [part[-_LENGTH:] for part in re.split(r"(?<=[.!?])\s+|\n", _with_answers_named(text, schema).lower())]
+    telling = [sentence for sentence in sentences if _TRIGGER.search(sentence)][-_SENTENCES:]
+    concluded = {outcome for sentence in telling if (outcome := _conclusion(sentence)) is not None}
+    if len(concluded) > 1:
+        raise NoReadingError("conflicting")
+    return concluded.pop() if concluded else None
+
+
+def _with_answers_named(text: str, schema: Schema) -> str:
+    """The text with every name of an answer ("Output (b)", "[[A]]", "the second answer") as one character."""
+    outcomes = {**_ORDINALS, **{label.casefold(): outcome for label, outcome in schema.labels.items()}}
+    outcomes |= {label: outcome for label, outcome in outcomes.items() if outcome != "tie"}
+
+    def name(match: re.Match[str]) -> str:
+        outcome = outcomes.get(next(filter(None, match.groups())).casefold())
+        return {"first": _FIRST, "second": _SECOND}.get(outcome or "", match[0])
+
+    labels = "|".join(re.escape(label) for label, outcome in outcomes.items() if outcome != "tie")
+    possessive = rf"(?:'s? (?:{NOUNS}|explanation))?"
+    named = re.compile(
+        rf"\[{{0,2}}\b{NOUNS} ?[\[(\"']{{0,2}}({labels})\b[\])\"']{{0,2}}{possessive}"
+        rf"|(?:\[\[|\[|<\|)({labels})(?:\]\]|\]|\|>){possessive}"
+        rf"|\bthe (first|second) {NOUNS}",
+        re.IGNORECASE,
+    )
+    return named.sub(name, text)
+
+
+def _conclusion(sentence: str) -> Outcome | None:
+    """The outcome that one sentence concludes."""
+    found: set[Outcome] = set()
+    for pattern in (*_CHOICES, _WORSE, *_TIES):
+        for match in pattern.finditer(sentence):
+            before = sentence[: match.start()]
+            inside = match[0] if pattern in _CHOICES else ""
+            if _SUPPOSED.search(before) or _DENIED.search(before + inside) or _SUPPOSED.search(sentence[match.end() :]):
+                continue
+            if _TAKEN_BACK.match(sentence, match.end()):
+                continue
+            found.add(_OUTCOME[match["one"]] if "one" in pattern.groupindex else "tie")
+    return found.pop() if len(found) == 1 else None

@@ -1,0 +1,115 @@
+"""From a reply to a verdict: one reader for each kind of schema, and what the server says of the reply."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from datasheet.prompts.parsing.cleaning import clean
+from datasheet.prompts.parsing.json_reply import read_json_label
+from datasheet.prompts.parsing.labels import match_label
+from datasheet.prompts.parsing.marks import DOUBLE_BRACKETS, OTHER_BRACKETS, given_label
+from datasheet.prompts.parsing.prose import concluded_outcome
+from datasheet.prompts.parsing.reasons import NoReadingError
+from datasheet.prompts.parsing.schema import Kind, Schema, schema_of
+from datasheet.prompts.variant import PromptVariant
+from datasheet.records import Reply, Verdict
+
+PARSER = "1"
+"""Version of the parser: it changes whenever a text could read otherwise than before."""
+
+OFF_FORMAT = "off_format"
+"""Flag of a verdict that is clear and in another form than the one that was asked for."""
+
+_SERVER_REASONS = {"content_filter": "filtered", "context_length": "context_length"}
+_REFUSAL = re.compile(
+    r"(?:\bI(?:'m| am) (?:not able|unable)|\bI (?:cannot|can't|can not|won't|will not|must decline)|\bI decline)\b"
+    r"|\b(?:I'm|I am) sorry,? but\b|\bI apologi[sz]e,? but\b",
+    re.IGNORECASE,
+)
+_BARE_LABEL = 40  # characters of a reply that is a label and nothing else
+_REFUSAL_WITHIN = 200  # characters from the start in which a judge declines
+
+
+def parse(variant: PromptVariant, reply: Reply) -> Verdict:
+    """The verdict of a reply to one of our prompts; never raises.
+
+    What the server says comes first: a filtered or refused reply has no reading whatever its text. A reply that was
+    cut off is read only where its verdict is whole and stands by itself.
+    """
+    if reply.finish_reason in _SERVER_REASONS:
+        return Verdict(invalid=_SERVER_REASONS[reply.finish_reason])
+    if reply.refusal.strip():
+        return Verdict(invalid="refusal")
+    cut_off = reply.finish_reason == "length"
+    if cut_off and not reply.text.strip():
+        return Verdict(invalid="truncated_reasoning" if reply.reasoning else "truncated")
+    return _read(reply.text, schema_of(variant), cut_off=cut_off)
+
+
+def parse_text(text: str, schema: Schema) -> Verdict:
+    """The verdict of a text that was asked for in a schema; never raises."""
+    return _read(text, schema, cut_off=False)
+
+
+def _read(text: str, schema: Schema, *, cut_off: bool) -> Verdict:
+    try:
+        cleaned = clean(text)
+    except NoReadingError as none:
+        return Verdict(invalid=none.reason)
+    try:
+        return _READERS[schema.kind](_without_last_word(cleaned) if cut_off else cleaned, schema, cut_off)
+    except NoReadingError as none:
+        return Verdict(invalid=_explained(none.reason, cleaned, cut_off=cut_off))
+
+
+def _explained(reason: str, cleaned: str, *, cut_off: bool) -> str:
+    """Why there is no verdict where none was found."""
+    if reason != "no_verdict":
+        return reason
+    if _REFUSAL.search(cleaned[:_REFUSAL_WITHIN]):
+        return "refusal"
+    return "truncated" if cut_off else reason
+
+
+def _without_last_word(cleaned: str) -> str:
+    """The text up to its last word, which may be cut."""
+    end = len(cleaned)
+    while end and cleaned[end - 1].isalnum():
+        end -= 1
+    return cleaned[:end]
+
+
+def _verdict(label: str, schema: Schema, *flags: str) -> Verdict:
+    if label == schema.abstention:
+        return Verdict(outcome="tie", abstained=True, flags=flags)
+    return Verdict(outcome=schema.labels[label], flags=flags)
+
+
+def _read_json(cleaned: str, schema: Schema, cut_off: bool) -> Verdict:
+    return _verdict(read_json_label(cleaned, schema), schema)
+
+
+def _read_bracket(cleaned: str, schema: Schema, cut_off: bool) -> Verdict:
+    label = given_label(cleaned, DOUBLE_BRACKETS, schema, cut_off=cut_off)
+    if label is not None:
+        return _verdict(label, schema)
+    return _read_off_format(cleaned, schema, cut_off)
+
+
+def _read_off_format(cleaned: str, schema: Schema, cut_off: bool) -> Verdict:
+    """A clear verdict in another form than the one that was asked for."""
+    label = given_label(cleaned, OTHER_BRACKETS, schema, cut_off=cut_off)
+    if label is None and not cut_off:
+        label = match_label(cleaned, schema) if len(cleaned) <= _BARE_LABEL else None
+    if label is not None:
+        return _verdict(label, schema, OFF_FORMAT)
+    outcome = None if cut_off else concluded_outcome(cleaned, schema)
+    if outcome is None:
+        raise NoReadingError("no_verdict")
+    if outcome == "tie" and not schema.ties_allowed:
+        raise NoReadingError("not_allowed")
+    return Verdict(outcome=outcome, flags=(OFF_FORMAT,))
+
+
+_READERS: dict[Kind, Callable[[str, Schema, bool], Verdict]] = {"json": _read_json, "bracket": _read_bracket}

@@ -1,0 +1,217 @@
+"""Prompt variants: data in a folder, checked when they are loaded."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from string import Template
+from types import MappingProxyType
+from typing import Any, Literal, get_args
+
+from datasheet.errors import PromptError
+from datasheet.identity import content_id
+from datasheet.records import OUTCOMES, Outcome
+from datasheet.resources import templates_folder
+
+ReplySchema = Literal["json", "bracket"]
+Stands = Literal["whole", "last"]
+
+PLACEHOLDERS = ("question", "answer_first", "answer_second", "rubric", "reference")
+_NEEDED = ("question", "answer_first", "answer_second")
+_FIELDS: Mapping[str, type] = {
+    "title": str,
+    "description": str,
+    "schema": str,
+    "labels": dict,
+    "abstention": str,
+    "verdict_stands": str,
+    "max_tokens": int,
+}
+_KIND_WORDS = {str: "text", int: "a whole number", dict: "a table"}
+_OPTIONAL = ("description", "abstention")
+_MAX_BYTES = 200_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromptVariant:
+    """An operating point of a judge: the texts that it is shown and the verdicts that it may write.
+
+    Attributes
+    ----------
+    name
+        Name of the folder; no part of the identity.
+    schema
+        How the verdict is written: a JSON object, or a label in double brackets.
+    labels
+        From the label that the judge writes to the outcome that it stands for.
+    abstention
+        A label that reads as a tie and is counted apart, where the prompt offers one.
+    verdict_stands
+        ``"whole"``: the reply is the verdict, so that two different ones conflict. ``"last"``: text may come before
+        it, and the last one counts.
+    """
+
+    name: str
+    title: str
+    description: str
+    schema: ReplySchema
+    labels: Mapping[str, Outcome]
+    abstention: str | None
+    verdict_stands: Stands
+    max_tokens: int
+    system: str
+    user: str
+    rubric: str
+
+    @property
+    def ties_allowed(self) -> bool:
+        """A reply can read as a tie: the prompt has a label for it, or an abstention."""
+        return "tie" in self.labels.values() or self.abstention is not None
+
+    @property
+    def prompt_hash(self) -> str:
+        """Content hash of all that shapes a reading: everything but the name, the title and the description."""
+        return content_id(
+            [
+                "prompt",
+                self.schema,
+                dict(self.labels),
+                self.abstention,
+                self.verdict_stands,
+                self.max_tokens,
+                self.system,
+                self.user,
+                self.rubric,
+            ]
+        )
+
+    @property
+    def rubric_hash(self) -> str:
+        """Content hash of the rubric alone."""
+        return content_id(["rubric", self.rubric])
+
+
+def variant_names() -> list[str]:
+    """Names of the shipped variants, sorted."""
+    return sorted(file.parent.name for file in _shipped().glob("*/variant.toml"))
+
+
+def load_variant(name_or_folder: str) -> PromptVariant:
+    """A shipped variant by its name, or one of one's own by the path of its folder.
+
+    Raises
+    ------
+    PromptError
+        There is no such variant, or it can't be used: before any call is made.
+    """
+    if name_or_folder in variant_names():
+        return _load(_shipped() / name_or_folder)
+    folder = Path(name_or_folder)
+    if folder.is_dir():
+        return _load(folder)
+    raise PromptError(
+        f"no prompt variant {name_or_folder!r}: expected one of {', '.join(variant_names())}, "
+        "or the path of a folder that holds variant.toml and user.txt"
+    )
+
+
+def _shipped() -> Path:
+    return templates_folder() / "prompts"
+
+
+def _load(folder: Path) -> PromptVariant:
+    fields = _fields(folder / "variant.toml")
+    own_rubric = folder / "rubric.txt"
+    system = folder / "system.txt"
+    variant = PromptVariant(
+        name=folder.resolve().name,
+        title=fields["title"],
+        description=fields.get("description", ""),
+        schema=fields["schema"],
+        labels=MappingProxyType(fields["labels"]),
+        abstention=fields.get("abstention"),
+        verdict_stands=fields["verdict_stands"],
+        max_tokens=fields["max_tokens"],
+        system=_text(system) if system.is_file() else "",
+        user=_text(folder / "user.txt"),
+        rubric=_text(own_rubric if own_rubric.is_file() else _shipped() / "rubric.txt"),
+    )
+    _check_placeholders(variant, folder)
+    return variant
+
+
+def _text(file: Path) -> str:
+    try:
+        content = file.read_bytes()
+    except OSError as error:
+        raise PromptError(f"{file}: expected a text file, but it can't be read ({error.strerror})") from error
+    if len(content) > _MAX_BYTES:
+        raise PromptError(f"{file}: {len(content)} bytes, expected at most {_MAX_BYTES}")
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise PromptError(
+            f"{file}: expected UTF-8, found another encoding at byte {error.start}; save it as UTF-8"
+        ) from error
+    return text.replace("\r\n", "\n").strip("\n")
+
+
+def _fields(file: Path) -> dict[str, Any]:
+    try:
+        fields = tomllib.loads(_text(file))
+    except tomllib.TOMLDecodeError as error:
+        raise PromptError(f"{file}: not valid TOML: {error}") from error
+    faults = [f"unknown field {key!r} (known: {', '.join(_FIELDS)})" for key in fields if key not in _FIELDS]
+    faults += [f"field {key!r} is missing" for key in _FIELDS if key not in fields and key not in _OPTIONAL]
+    faults += [
+        f"{key} must be {_KIND_WORDS[kind]}, not {fields[key]!r}"
+        for key, kind in _FIELDS.items()
+        if key in fields and type(fields[key]) is not kind
+    ]
+    if not faults:
+        faults = _value_faults(fields)
+    if faults:
+        raise PromptError(f"{file}: " + "; ".join(faults))
+    return fields
+
+
+def _value_faults(fields: Mapping[str, Any]) -> list[str]:
+    """What is wrong with fields that are all there and of the right type."""
+    faults = [
+        f"{key} must be one of {', '.join(get_args(allowed))}, not {fields[key]!r}"
+        for key, allowed in (("schema", ReplySchema), ("verdict_stands", Stands))
+        if fields[key] not in get_args(allowed)
+    ]
+    if fields["max_tokens"] < 1:
+        faults.append(f"max_tokens must be at least 1, not {fields['max_tokens']}")
+    labels = fields["labels"]
+    faults += [
+        f"label {label!r} must stand for one of {', '.join(OUTCOMES)}, not {outcome!r}"
+        for label, outcome in labels.items()
+        if outcome not in OUTCOMES
+    ]
+    faults += [f"no label stands for {outcome!r}" for outcome in ("first", "second") if outcome not in labels.values()]
+    offered = [*labels, *([fields["abstention"]] if "abstention" in fields else [])]
+    if any(not label.strip() for label in offered):
+        faults.append("a label must not be empty")
+    if len({label.strip().casefold() for label in offered}) < len(offered):
+        faults.append(f"labels must differ by more than case, found {', '.join(map(repr, offered))}")
+    return faults
+
+
+def _check_placeholders(variant: PromptVariant, folder: Path) -> None:
+    """Every placeholder is known and the question and both answers are shown (a stray one would reach the judge)."""
+    used: set[str] = set()
+    for file_name, text in (("system.txt", variant.system), ("user.txt", variant.user)):
+        template = Template(text)
+        if not template.is_valid():
+            raise PromptError(f"{folder / file_name}: a $ that is no placeholder; write $$ for a dollar sign")
+        used.update(template.get_identifiers())
+    unknown = sorted(used - set(PLACEHOLDERS))
+    missing = [name for name in _NEEDED if name not in used]
+    faults = [f"unknown placeholder ${name}" for name in unknown] + [f"${name} is never used" for name in missing]
+    if faults:
+        known = ", ".join(f"${name}" for name in PLACEHOLDERS)
+        raise PromptError(f"{folder}: {'; '.join(faults)}. Placeholders are written {known}")
