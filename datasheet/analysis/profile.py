@@ -303,7 +303,7 @@ def profile_of(evidence: Evidence, limits: Limits | None = None) -> Profile:
         letter = "A"
     elif name == "presentation-conflicted":
         letter = "B"
-    elif name in _CAVEAT and "dark" not in raised:
+    elif name in _CAVEAT and any(flag.name == "dark" and flag.state in ("cleared", "open") for flag in flags):
         letter = "A, Δ0 caveat"
     sentence, use_for, not_for = _FITNESS[name]
     return Profile(

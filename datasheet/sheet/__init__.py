@@ -1,0 +1,1 @@
+"""The datasheet: from estimates to JSON, HTML, PDF and terminal."""

@@ -1,0 +1,185 @@
+"""Builds the datasheet: one JSON object that holds every figure, and the readings to recompute it from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from datasheet.analysis.characterise import Characterisation
+from datasheet.analysis.intervals import CONFIDENCE_LEVEL, ClusteredShare
+from datasheet.analysis.ladder import LadderStep
+from datasheet.analysis.profile import Limits
+from datasheet.analysis.swap_pairs import CLASSES
+from datasheet.readings import Readings
+from datasheet.records import Estimate
+from datasheet.sheet.catalogue import define
+from datasheet.sheet.statements import LIMITS_OF_USE, non_claims, summary_sentence
+
+FORMAT = "judge-datasheet"
+VERSION = 1
+
+SUMMARY_KEYS = (
+    *("dark_current", "raw_false_preference", "stable_cross_sensitivity", "positional_false_preference"),
+    *("p_correct_1", "p_correct_5", "threshold_75_empirical", "invalid_rate"),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SheetContext:
+    """What stands beside the figures: who was measured, with what, how and when.
+
+    ``judge`` has at least name, judge_id, prompt, simulated and ties_allowed; ``operation`` is None where a log does
+    not tell how the judge ran.
+    """
+
+    judge: Mapping[str, Any]
+    bank: Mapping[str, Any]
+    design: Mapping[str, Any]
+    operation: Mapping[str, Any] | None
+    provenance: Mapping[str, Any]
+    gates: Sequence[str] = field(default=())
+    notes: Sequence[str] = field(default=())
+
+
+def build_sheet(
+    found: Characterisation, readings: Readings, context: SheetContext, limits: Limits | None = None
+) -> dict[str, Any]:
+    """The datasheet as the JSON object that its schema describes."""
+    limits = limits or Limits()
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "judge": dict(context.judge),
+        "bank": dict(context.bank),
+        "design": dict(context.design),
+        "profile": _profile(found),
+        "summary": {
+            "sentence": summary_sentence(context.judge, found),
+            "rows": [key for key in SUMMARY_KEYS if key in found.estimates],
+            "decides": [
+                {"flag": flag.name, "needs": flag.decides}
+                for flag in found.profile.flags
+                if flag.state in ("open", "not_measured") and flag.decides
+            ],
+        },
+        "characteristics": [characteristic(key, estimate) for key, estimate in found.estimates.items()],
+        "curves": {"ladder": [_curve_point(step) for step in found.steps]},
+        "decomposition": _decomposition(found),
+        "validity": _validity(found, readings, context),
+        "operation": None if context.operation is None else dict(context.operation),
+        "model": {"status": "not_measured", "reason": found.estimates["resolution"].reason},
+        "limits": limits.as_dict(),
+        "limits_of_use": list(LIMITS_OF_USE),
+        "non_claims": list(non_claims(context.bank, context.judge)),
+        "notes": [*found.notes, *context.notes],
+        "readings": readings.to_columns(),
+        "provenance": dict(context.provenance),
+    }
+
+
+def characteristic(key: str, estimate: Estimate) -> dict[str, Any]:
+    """One row of the sheet: what the catalogue says of a key, and what was found."""
+    definition = define(key)
+    return {
+        "key": key,
+        "symbol": definition.symbol,
+        "title": definition.title,
+        "section": definition.section,
+        "conditions": definition.conditions,
+        "meaning": definition.meaning,
+        "estimate": estimate.estimate,
+        "low": estimate.low,
+        "high": estimate.high,
+        "n": estimate.n,
+        "n_clusters": estimate.n_clusters,
+        "confidence_level": estimate.confidence_level,
+        "method": estimate.method,
+        "unit": definition.unit,
+        "status": estimate.status,
+        "flags": list(estimate.flags),
+        "reason": estimate.reason,
+    }
+
+
+def _profile(found: Characterisation) -> dict[str, Any]:
+    profile = found.profile
+    return {
+        "name": profile.name,
+        "class": profile.class_letter,
+        "rule": profile.rule,
+        "sentence": profile.sentence,
+        "use_for": profile.use_for,
+        "not_for": profile.not_for,
+        "flags": [flag.name for flag in profile.flags if flag.state == "raised"],
+        "flag_states": [
+            {"name": flag.name, "state": flag.state, "rule": flag.rule, "decides": flag.decides}
+            for flag in profile.flags
+        ],
+    }
+
+
+def _limits_of(share: ClusteredShare) -> dict[str, Any]:
+    interval = share.interval()
+    return {
+        "share": share.share,
+        "low": interval[0] if interval else None,
+        "high": interval[1] if interval else None,
+    }
+
+
+def _curve_point(step: LadderStep) -> dict[str, Any]:
+    return {
+        "arm": step.arm,
+        "delta_q": step.delta_q,
+        "n": round(step.p_correct.n),
+        "n_clusters": step.p_correct.n_clusters,
+        "confidence_level": CONFIDENCE_LEVEL,
+        "p_correct": _limits_of(step.p_correct),
+        "miss_by_tie": _limits_of(step.miss_by_tie),
+        "wrong_choice": _limits_of(step.wrong_choice),
+    }
+
+
+def _decomposition(found: Characterisation) -> dict[str, Any]:
+    null = found.null
+    return {
+        "n_complete": found.pairs.n_complete,
+        "n_incomplete": found.pairs.n_incomplete,
+        "classes": list(CLASSES),
+        "null": None
+        if null is None
+        else {
+            "expected": null.expected,
+            "p_stable": null.p_stable,
+            "p_slot": null.p_slot,
+            "first_first": null.first_first,
+            "second_second": null.second_second,
+            "n_pairs": null.n_pairs,
+            "method": "slot readings of the complete pairs, pooled over both orders and dealt out at random "
+            "(100,000 draws); first-first against second-second by the exact binomial test",
+        },
+    }
+
+
+def _validity(found: Characterisation, readings: Readings, context: SheetContext) -> dict[str, Any]:
+    reasons = {name: int((readings.invalid == code).sum()) for code, name in enumerate(readings.invalid_reasons)}
+    return {
+        "readings": len(readings),
+        "valid": int(readings.valid.sum()),
+        "invalid": {name: count for name, count in reasons.items() if count},
+        "abstained": int((readings.abstained == 1).sum()),
+        "unstable_presentations": found.unstable,
+        "gates": list(context.gates),
+        "missing_bounds": [
+            {
+                "key": key,
+                "symbol": define(key).symbol,
+                "lowest": bound.lowest,
+                "highest": bound.highest,
+                "missing": bound.missing,
+                "total": bound.total,
+            }
+            for key, bound in found.missing.items()
+        ],
+    }

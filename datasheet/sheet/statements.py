@@ -1,0 +1,40 @@
+"""The sentences of the sheet: the summary, the limits of use, and what it does not claim."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from datasheet.analysis.characterise import Characterisation
+
+LIMITS_OF_USE = (
+    "Not where the truth can be checked by running, computing or looking it up: check it there.",
+    "Not for decisions that can't be undone.",
+    "Not between the two best models of the judge's own family.",
+    "Not where people disagree on what the rubric means: mend the rubric first.",
+)
+
+
+def non_claims(bank: Mapping[str, Any], judge: Mapping[str, Any]) -> tuple[str, ...]:
+    """What a reader must not take the sheet for."""
+    claims = [
+        "Descriptive for this instrument (model, prompt, rubric, decoding settings) on this family of stimuli.",
+        "No ranking of judges, and no trend of size or family.",
+        "No mechanism behind a downstream result.",
+        "Not agreement with people: that needs calibration on labelled pairs.",
+        "The ladder is built, not sampled from real traffic.",
+        "A threshold printed with ≤ or > is a bound, not a value.",
+        "Low and high are intervals at the stated confidence, not guaranteed limits.",
+    ]
+    if not bank.get("validated_by_people"):
+        claims.append("Ladder not validated by people: no one has yet confirmed its steps in a blind check.")
+    if judge.get("simulated"):
+        claims.append("SIMULATED: the readings come from a simulated observer, not from a model.")
+    return tuple(claims)
+
+
+def summary_sentence(judge: Mapping[str, Any], found: Characterisation) -> str:
+    """The first sentence of the sheet."""
+    profile = found.profile
+    letter = f" (class {profile.class_letter})" if profile.class_letter else ""
+    return f"{judge['name']} under prompt {judge['prompt'] or 'unknown'}: {profile.name}{letter}. {profile.sentence}"
