@@ -124,6 +124,9 @@ def failure(status: int, message: str, *, headers: Mapping[str, str] | None = No
     )
 
 
+_ALWAYS_A = (verdict("[[A]]"),)
+
+
 class LoopbackServer:
     """A context manager that serves a script on 127.0.0.1 and keeps what was asked.
 
@@ -141,7 +144,7 @@ class LoopbackServer:
 
     def __init__(
         self,
-        script: Script = (verdict("[[A]]"),),
+        script: Script = _ALWAYS_A,
         *,
         models: Sequence[str] | Step | None = ("fake-judge",),
         serial: bool = False,
@@ -258,12 +261,12 @@ def _cut(request: web.BaseRequest) -> None:
 
 _REPLIES = {"first": '{"verdict": "A"}', "second": '{"verdict": "B"}', "tie": '{"verdict": "tie"}'}
 _ANSWERS = re.compile(
-    r"answer[_ ]?a\b[^\n]*\n(.*?)answer[_ ]?a\b.*?answer[_ ]?b\b[^\n]*\n(.*?)answer[_ ]?b\b", re.I | re.S
+    "(?s)=+ ANSWER A BEGINS =+\n(.*?)=+ ANSWER A ENDS .*=+ ANSWER B BEGINS =+\n(.*?)=+ ANSWER B ENDS "
 )
 
 
 def longer_answer(prompt: str) -> str:
-    """``first``, ``second`` or ``tie`` by the length of the two delimited answers (``… answer A … answer A …``)."""
+    """``first``, ``second`` or ``tie`` by the length of the two answers, as the shipped prompts delimit them."""
     found = _ANSWERS.search(prompt)
     if not found:
         return "tie"

@@ -1,0 +1,127 @@
+"""Reads a chat completion, in every shape that servers give it, into a :class:`~datasheet.records.Reply`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TypeGuard
+
+from datasheet.records import Reply
+
+# Servers write -9999 (and the like) for a candidate that they did not rate: a marker, not a probability.
+_LEAST_LOGPROB = -9000.0
+# The logarithm of 1, and what rounding adds to it.
+_MOST_LOGPROB = 0.01
+# No count of tokens comes near; a trial log's integers end at 2**63.
+_MOST_TOKENS = 2**53
+
+
+class OddBodyError(ValueError):
+    """A body that is no chat completion; its text says what was found."""
+
+
+class EmptyReplyError(ValueError):
+    """A completion without any reply, for no reason that the server gives."""
+
+
+def read_completion(document: object, *, latency_s: float = 0.0) -> Reply:
+    """The reply in the first choice of a chat completion.
+
+    Reasoning is kept apart from the text. A reply that was cut off, filtered or refused before its first word is a
+    reply too, with an empty text and its reason.
+
+    Raises
+    ------
+    OddBodyError
+        The body has another shape.
+    EmptyReplyError
+        There is no choice, or the model stopped by itself without a word.
+    """
+    completion = _mapping(document, "the body")
+    choices = completion.get("choices")
+    if choices == []:
+        raise EmptyReplyError("choices is an empty list")
+    if not isinstance(choices, list):
+        raise OddBodyError("there is no list of choices")
+    choice = _mapping(choices[0], "the first choice")
+    message = _mapping(choice.get("message"), "the first choice's message")
+    text = _text_of(message.get("content"))
+    finish_reason = _string(choice.get("finish_reason"))
+    refusal = _string(message.get("refusal"))
+    if not text and not refusal and finish_reason in ("", "stop"):
+        raise EmptyReplyError(f"content is empty, finish_reason is {finish_reason or 'null'}")
+    usage = completion.get("usage")
+    tokens = usage if isinstance(usage, dict) else {}
+    return Reply(
+        text=text,
+        finish_reason=finish_reason,
+        refusal=refusal,
+        reasoning=_string(message.get("reasoning_content")) or _string(message.get("reasoning")),
+        prompt_tokens=_count(tokens.get("prompt_tokens")),
+        completion_tokens=_count(tokens.get("completion_tokens")),
+        latency_s=latency_s,
+        model=_string(completion.get("model")),
+        fingerprint=_string(completion.get("system_fingerprint")),
+        logprobs=first_token_logprobs(choice.get("logprobs")),
+    )
+
+
+def first_token_logprobs(logprobs: object) -> tuple[tuple[str, float], ...]:
+    """Candidates (token, natural log probability) at the first token; nothing where the shape is unknown.
+
+    Both shapes are read: the chat one (``content[0].top_logprobs``, a list of tokens) and the one of legacy
+    completions (``tokens``, ``token_logprobs`` and ``top_logprobs``, a mapping for each token). The token that was
+    written is a candidate too where the list of the likeliest leaves it out.
+    """
+    if not isinstance(logprobs, dict):
+        return ()
+    content = logprobs.get("content")
+    if isinstance(content, list):
+        first = _first(content)
+        if not isinstance(first, dict):
+            return ()
+        rated = first.get("top_logprobs")
+        listed = [entry for entry in rated if isinstance(entry, dict)] if isinstance(rated, list) else []
+        pairs = [(entry.get("token"), entry.get("logprob")) for entry in (*listed, first)]
+    else:
+        top = _first(logprobs.get("top_logprobs"))
+        pairs = list(top.items()) if isinstance(top, dict) else []
+        pairs.append((_first(logprobs.get("tokens")), _first(logprobs.get("token_logprobs"))))
+    candidates: dict[str, float] = {}
+    for token, value in pairs:
+        if isinstance(token, str) and _is_number(value) and _LEAST_LOGPROB <= value <= _MOST_LOGPROB:
+            candidates.setdefault(token, float(value))
+    return tuple(candidates.items())
+
+
+def _text_of(content: object) -> str:
+    """The text of a message: a string, or the text parts of a list of parts (never those of reasoning)."""
+    if content is None or isinstance(content, str):
+        return content or ""
+    if not isinstance(content, list):
+        raise OddBodyError(f"content is a {type(content).__name__}, neither a text nor a list of parts")
+    parts = (part for part in content if isinstance(part, dict) and part.get("type") in ("text", "output_text"))
+    return "".join(_string(part.get("text")) for part in parts)
+
+
+def _mapping(value: object, name: str) -> Mapping[str, object]:
+    if not isinstance(value, dict):
+        raise OddBodyError(f"{name} is a {type(value).__name__}, not an object")
+    return value
+
+
+def _first(value: object) -> object:
+    return value[0] if isinstance(value, Sequence) and value else None
+
+
+def _string(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _count(value: object) -> int | None:
+    if isinstance(value, bool) or not isinstance(value, int):
+        return None
+    return value if 0 <= value <= _MOST_TOKENS else None
+
+
+def _is_number(value: object) -> TypeGuard[int | float]:
+    return isinstance(value, int | float) and not isinstance(value, bool)

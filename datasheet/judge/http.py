@@ -1,0 +1,306 @@
+"""One attempt at one HTTP call: connections, time-outs, proxies, and a key that is seen nowhere but in its header."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import errno
+import html
+import ipaddress
+import json
+import math
+import os
+import re
+import ssl
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from urllib.parse import quote, quote_plus
+from urllib.request import getproxies, proxy_bypass
+
+import aiohttp
+from yarl import URL
+
+from datasheet.errors import PermanentJudgeError, TransientJudgeError, UsageError
+
+BODY_LIMIT_BYTES = 8_000_000
+SHOWN_CHARACTERS = 200
+
+# A shorter key ("EMPTY", "none", "x") is a dummy for a server that asks for none; honest replies may hold such words.
+_SECRET_CHARACTERS = 8
+_SECRET_QUERY = re.compile(r"key|token|secret|sig|auth|pass|code", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What came back from one call: any status, the whole body as text with every secret taken out.
+
+    Attributes
+    ----------
+    latency_s
+        Seconds from sending to the last byte.
+    """
+
+    status: int
+    headers: Mapping[str, str]
+    text: str
+    latency_s: float
+
+
+class Endpoint:
+    """An API under one base URL, its key and its connections.
+
+    Parameters
+    ----------
+    base_url
+        ``http`` or ``https``. A URL without a path means its ``/v1``; one that ends in ``call_path`` is taken too. A
+        query (``?api-version=…``) goes with every call and is shown nowhere.
+    call_path
+        Path of the calls below the base, as ``/chat/completions``.
+    api_key_env
+        Name of the environment variable that holds the key; it is read in :meth:`open`.
+    timeout_s
+        Seconds for one call, counted from when it is sent and not from when it queues for a connection.
+    connections
+        Calls in flight at most; the others queue.
+
+    Raises
+    ------
+    UsageError
+        The URL is not one that can be called.
+    """
+
+    def __init__(
+        self, *, base_url: str, call_path: str, api_key_env: str | None, timeout_s: float, connections: int
+    ) -> None:
+        try:
+            base = URL(base_url.strip())
+        except ValueError:
+            base = URL()
+        if base.scheme not in ("http", "https") or not base.host:
+            raise UsageError(
+                f"a judge's URL starts with http:// or https:// and names a host, as in http://127.0.0.1:8000/v1; "
+                f"found {visible(_without_secrets(base_url))}"
+            )
+        path = base.path.rstrip("/").removesuffix(call_path).rstrip("/")
+        self.base = base.with_fragment(None).with_path(path or "/v1", keep_query=True)
+        self.call_url = self.url(call_path)
+        self.has_key = False
+        self.api_key_env = api_key_env
+        self.loopback = _is_loopback(base.host)
+        self.proxy_variable = ""
+        self._timeout = aiohttp.ClientTimeout(total=timeout_s)
+        self._connections = connections
+        self._proxy: str | None = None
+        self._secrets: tuple[str, ...] = ()
+        self._slots = asyncio.Semaphore(connections)
+        self._session: aiohttp.ClientSession | None = None
+
+    def url(self, path: str) -> URL:
+        """The URL of a path below the base, query and all."""
+        return self.base.with_path(self.base.path + path, keep_query=True)
+
+    async def open(self) -> None:
+        """Read the key and make the session that all calls share.
+
+        Raises
+        ------
+        PermanentJudgeError
+            The key can't be sent in a header, or the proxy is of a kind that can't be used.
+        """
+        await self.close()
+        key = os.environ.get(self.api_key_env, "") if self.api_key_env else ""
+        self._check_key(key)
+        self.has_key = bool(key)
+        self._secrets = _secret_forms(key, self.base)
+        self._proxy, self.proxy_variable = (None, "") if self.loopback else _proxy_for(self.base)
+        headers = {"Content-Type": "application/json", "Accept": "application/json", "User-Agent": "judge-datasheet"}
+        if key:
+            headers["Authorization"] = f"Bearer {key}"
+        # The slots hold back what is too much: a wait inside aiohttp's own pool would count as part of the call.
+        self._slots = asyncio.Semaphore(self._connections)
+        # trust_env stays off because it also lets a ~/.netrc replace the key; the proxy is looked up here instead.
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=0),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            headers=headers,
+            timeout=self._timeout,
+            trust_env=False,
+        )
+
+    async def close(self) -> None:
+        """Give back connections; further calls need another :meth:`open`."""
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
+
+    async def send(self, method: str, url: URL, *, content: bytes | None = None, timeout_s: float = 0.0) -> Answer:
+        """Make one call and read its body, whatever the status; redirects are not followed.
+
+        Raises
+        ------
+        TransientJudgeError
+            No whole answer came: ``kind`` is ``timeout``, ``connection`` or ``bad_body`` (too long).
+        """
+        if self._session is None:
+            raise RuntimeError("open the judge before asking it")
+        timeout = aiohttp.ClientTimeout(total=timeout_s) if timeout_s else self._timeout
+        async with self._slots:
+            sent_s = time.perf_counter()
+            try:
+                async with self._session.request(
+                    method, url, data=content, timeout=timeout, proxy=self._proxy, allow_redirects=False
+                ) as response:
+                    body = await _read(response)
+            except TimeoutError:
+                raise self._failed(method, url, f"no answer within {timeout.total:g} s", kind="timeout") from None
+            except (aiohttp.ClientError, OSError) as error:
+                raise self._failed(method, url, self.scrub(_cause(error)), kind="connection") from None
+            if body is None:
+                cause = f"the answer is longer than {BODY_LIMIT_BYTES:,} bytes"
+                raise self._failed(method, url, cause, kind="bad_body")
+        text = self.scrub(body.decode("utf-8-sig", errors="replace"))
+        return Answer(
+            status=response.status, headers=response.headers, text=text, latency_s=time.perf_counter() - sent_s
+        )
+
+    def scrub(self, text: str) -> str:
+        """The text with the key and the URL's secrets taken out, in whatever spelling a server echoed them."""
+        for secret in self._secrets:
+            if secret in text:
+                text = text.replace(secret, "[key]")
+        return text
+
+    def through_proxy(self) -> str:
+        """A few words for an error message where a proxy stood between, else nothing."""
+        return f", sent through the proxy that {self.proxy_variable} names" if self._proxy else ""
+
+    def _failed(self, method: str, url: URL, cause: str, *, kind: str) -> TransientJudgeError:
+        return TransientJudgeError(f"{method} {shown(url)} failed ({cause}{self.through_proxy()})", kind=kind)
+
+    def _check_key(self, key: str) -> None:
+        if key and self.base.user is not None:
+            raise PermanentJudgeError(
+                f"{shown(self.base)} is given both a user in its URL and a key in {self.api_key_env}: keep one of them",
+                kind="key",
+            )
+        position = next((i for i, character in enumerate(key) if not "!" <= character <= "~"), None)
+        if position is not None:
+            raise PermanentJudgeError(
+                f"the key in the environment variable {self.api_key_env} holds a space, a line break or a character "
+                f"that no HTTP header can carry (at position {position + 1} of {len(key)}): set it to the key alone",
+                kind="key",
+            )
+
+
+def shown(url: URL) -> str:
+    """A URL as people may see it: no user, no password, no query."""
+    return str(url.with_user(None).with_query(None))
+
+
+def visible(text: str, limit: int = SHOWN_CHARACTERS) -> str:
+    """The beginning of an untrusted text on one line: control, bidi and line characters as escapes."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text[:limit])
+
+
+def retry_after_s(headers: Mapping[str, str]) -> float | None:
+    """Seconds that a server asks to wait: ``retry-after-ms``, or ``Retry-After`` as a number or an HTTP date.
+
+    None where it says nothing, nothing readable, or a time that has passed.
+    """
+    for name, per_second in (("retry-after-ms", 1000.0), ("Retry-After", 1.0)):
+        asked = headers.get(name)
+        if asked is None:
+            continue
+        try:
+            wait_s = float(asked) / per_second
+        except ValueError:
+            wait_s = _seconds_until(asked)
+        if math.isfinite(wait_s) and wait_s >= 0:
+            return wait_s
+    return None
+
+
+def _seconds_until(http_date: str) -> float:
+    try:
+        return parsedate_to_datetime(http_date).timestamp() - time.time()
+    except (TypeError, ValueError, OverflowError):
+        return math.nan
+
+
+async def _read(response: aiohttp.ClientResponse) -> bytes | None:
+    """The body, or None where it is longer than any reply of a judge."""
+    size, chunks = 0, []
+    async for chunk in response.content.iter_any():
+        size += len(chunk)
+        if size > BODY_LIMIT_BYTES:
+            return None
+        chunks.append(chunk)
+    return b"".join(chunks)
+
+
+def _cause(error: Exception) -> str:
+    """Why there was no answer, in words that do not need a knowledge of sockets."""
+    if isinstance(error, aiohttp.ClientConnectorDNSError):
+        return f"the host name {error.host} is not known"
+    if isinstance(error, aiohttp.ClientConnectorCertificateError):
+        return f"the certificate of {error.host} is not trusted: {visible(str(error.certificate_error))}"
+    if isinstance(error, aiohttp.ClientConnectorError):
+        if error.os_error.errno == errno.ECONNREFUSED:
+            return "connection refused"
+        if isinstance(error.os_error, ssl.SSLError):
+            return f"no TLS connection: {visible(str(error.os_error))}"
+        return f"no connection: {visible(error.os_error.strerror or str(error.os_error))}"
+    if isinstance(error, aiohttp.ClientHttpProxyError):
+        return f"the proxy answered HTTP {error.status}: {visible(error.message)}"
+    return f"the connection broke: {visible(str(error) or type(error).__name__)}"
+
+
+def _proxy_for(base: URL) -> tuple[str | None, str]:
+    """The proxy for a URL and the environment variable that names it, by the rules that urllib and curl keep."""
+    proxy = getproxies().get(base.scheme)
+    if not proxy or proxy_bypass(f"{base.host}:{base.port}") or proxy_bypass(str(base.host)):
+        return None, ""
+    name = f"{base.scheme}_proxy"
+    variable = next((spelling for spelling in (name, name.upper()) if spelling in os.environ), "the system")
+    if "://" not in proxy:
+        proxy = f"http://{proxy}"
+    if not proxy.startswith(("http://", "https://")):
+        raise PermanentJudgeError(
+            f"{variable} names a {visible(proxy.split(':')[0], 20)} proxy; only http and https proxies can be used: "
+            f"change it, or add {base.host} to NO_PROXY",
+            kind="proxy",
+        )
+    return proxy, variable
+
+
+def _is_loopback(host: str) -> bool:
+    """Whether a host is this machine (0.0.0.0, on which servers say they listen, included)."""
+    name = host.rstrip(".").lower()
+    if name == "localhost" or name.endswith(".localhost"):
+        return True
+    try:
+        address = ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return address.is_loopback or address.is_unspecified
+
+
+def _secret_forms(key: str, base: URL) -> tuple[str, ...]:
+    """Every spelling in which a server may echo the key, the password or a key in the URL's query."""
+    secrets = [key, base.password or "", *(value for name, value in base.query.items() if _SECRET_QUERY.search(name))]
+    if base.user is not None:
+        secrets.append(base64.b64encode(f"{base.user}:{base.password or ''}".encode()).decode())
+    forms: set[str] = set()
+    for secret in secrets:
+        if len(secret) >= _SECRET_CHARACTERS:
+            escaped = json.dumps(secret)[1:-1]
+            forms |= {secret, quote(secret, safe=""), quote(secret), quote_plus(secret), escaped, html.escape(secret)}
+            forms.add(escaped.replace("/", "\\/"))
+    return tuple(sorted(forms, key=len, reverse=True))
+
+
+def _without_secrets(text: str) -> str:
+    """A malformed URL without what stands before an @ or after a question mark."""
+    return text.split("?")[0].rpartition("@")[2]
