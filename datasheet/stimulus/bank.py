@@ -6,6 +6,7 @@ at once. What the texts must be to make a fair ladder is for :mod:`datasheet.sti
 
 from __future__ import annotations
 
+import reprlib
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -17,6 +18,7 @@ from datasheet.resources import stimuli_folder
 
 N_REQUIREMENTS = 5
 N_OPENINGS = 2
+FILLER_LIMIT = 100
 PHRASINGS = ("plain", "plain_alt", "terse", "wordy")
 
 _FORMAT = "judge-datasheet-bank"
@@ -163,6 +165,8 @@ def shape_faults(task: Task) -> Iterator[Fault]:
     ):
         if found != expected:
             yield Fault(task=task.id, field=field, message=f"there must be {expected}, found {found}")
+    if len(task.filler) > FILLER_LIMIT:
+        yield Fault(task=task.id, field="filler", message=f"must have {FILLER_LIMIT} at most, found {len(task.filler)}")
     asked = ((f"requirement.{r.id}.asked", r.asked) for r in task.requirements)
     for field, text in (("id", task.id), ("domain", task.domain), *asked, *task.texts()):
         if not text.strip():
@@ -215,7 +219,7 @@ class _Reader:
         self.known(table, ("format", "version", "task", *_HEAD_TEXTS), task="")
         for key, expected in (("format", _FORMAT), ("version", _VERSION)):
             if table.get(key) != expected or isinstance(table.get(key), bool):
-                found = repr(table[key]) if key in table else "nothing"
+                found = reprlib.repr(table[key]) if key in table else "nothing"
                 self.fault("", key, f"must be {expected!r}, found {found}")
         return {key: self.text(table, key, task="") for key in _HEAD_TEXTS}
 

@@ -24,15 +24,15 @@ _UNSEEN_CATEGORIES = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 def text_faults(text: str, *, identifiers: Iterable[str] = ()) -> Iterator[str]:
     """One sentence for each thing in a text that could tell a judge more than the answers do.
 
-    ``identifiers`` are looked for where they have a hyphen, a low line or a digit: a plain word such as "apology" is
-    no mark.
+    ``identifiers`` are looked for where prose would hardly hold them, with two hyphens, a low line or a digit:
+    "apology" or "clearing-up" is no mark.
     """
     if found := _VERDICTS.search(text):
         yield f"holds verdict syntax, {found[0]!r}: a judge may copy it and a parser may read it"
     if found := _MARKS.search(text):
         yield f"tells how it was made, {found[0]!r}: a judge must not see levels or arms"
     for identifier in identifiers:
-        if re.search(r"[-_0-9]", identifier) and identifier.casefold() in text.casefold():
+        if re.search(r"-.*-|[_0-9]", identifier) and identifier.casefold() in text.casefold():
             yield f"holds the identifier {identifier!r}: a judge must not see ids; change the one or the other"
     unseen = {c for c in text if unicodedata.category(c) in _UNSEEN_CATEGORIES and c not in "\n\t"}
     if unseen:

@@ -66,6 +66,7 @@ def bank_tables(bank: TaskBank) -> dict[str, object]:
     tasks = [asdict(task) for task in bank.tasks]
     for task in tasks:
         task["requirement"] = list(task.pop("requirements"))
+        task["openings"], task["filler"] = list(task["openings"]), list(task["filler"])
     head = {"name": bank.name, "language": bank.language, "title": bank.title, "license": bank.license}
     return {"format": "judge-datasheet-bank", "version": 1, **head, "task": tasks}
 
