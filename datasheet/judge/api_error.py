@@ -32,14 +32,18 @@ _CODES: dict[str, Meaning] = {
 _WORDS: tuple[tuple[Meaning, re.Pattern[str]], ...] = (
     (
         "context_length",
-        re.compile(r"maximum context length|context.{0,20} exceed|exceed.{0,40} context |prompt is too long"),
+        re.compile(
+            r"maximum context length|maximum model length|context.{0,20} exceed|exceed.{0,40} context |"
+            r"(prompt|input) is too long|inputs.? tokens \+"
+        ),
     ),
     ("rate_limit", re.compile(r"rate.?limit|too many requests|quota")),
     ("overloaded", re.compile(r"overload|temporarily unavailable|at capacity|try again later")),
     (
         "roles",
         re.compile(
-            r"roles must alternate|system (role|message).{0,20} (not|unsupported)|support.{0,20} system (role|message)"
+            r"roles must alternate|only user.{0,30} roles are supported|"
+            r"\bsystem\b.{0,4} (role|message|prompt)s?.{0,20} (not|unsupported)|support.{0,10}\bsystem\b"
         ),
     ),
 )

@@ -260,7 +260,7 @@ def _cause(error: Exception) -> str:
 def _proxy_for(base: URL) -> tuple[str | None, str]:
     """The proxy for a URL and the environment variable that names it, by the rules that urllib and curl keep."""
     proxy = getproxies().get(base.scheme)
-    if not proxy or proxy_bypass(f"{base.host}:{base.port}") or proxy_bypass(str(base.host)):
+    if not proxy or proxy_bypass(f"{base.host}:{base.port}"):
         return None, ""
     name = f"{base.scheme}_proxy"
     variable = next((spelling for spelling in (name, name.upper()) if spelling in os.environ), "the system")

@@ -35,8 +35,8 @@ _STATUS_KINDS = {408: "timeout", 409: "server_error", 425: "server_error", 429: 
 _SETTINGS = {
     "temperature": "leave the judge's temperature unset",
     "seed": "leave the judge's seed unset",
-    "max_tokens": 'set the judge\'s max_tokens_field = "max_completion_tokens"',
-    "max_completion_tokens": 'set the judge\'s max_tokens_field = "max_tokens"',
+    "max_tokens": 'set the judge\'s max_tokens_field = "max_completion_tokens", or a smaller max_tokens',
+    "max_completion_tokens": 'set the judge\'s max_tokens_field = "max_tokens", or a smaller max_tokens',
     "response_format": 'set the judge\'s json_mode to another of "off", "json_object" and "json_schema"',
     "logprobs": "leave the judge's logprobs unset",
     "top_logprobs": "leave the judge's logprobs unset, or ask for fewer",
@@ -257,7 +257,7 @@ class OpenAIJudge:
         if status == 402 or error.meaning == "quota":
             kind, hint = "quota", "the account has no credit left: add some, then run the same command again"
         elif status in (401, 403):
-            return self._denied(answer)
+            return self._denied(answer, self._endpoint.call_url)
         elif status in (400, 422, 500) and error.meaning == "roles" and not self._merges:
             kind, hint = "roles", 'this model takes no system message: set the judge\'s system_role = "merge"'
         elif refused:
@@ -272,7 +272,7 @@ class OpenAIJudge:
             PermanentJudgeError(f"{self._answered(answer)}; {hint}", kind=kind, status=answer.status) if kind else None
         )
 
-    def _denied(self, answer: Answer) -> PermanentJudgeError:
+    def _denied(self, answer: Answer, url: URL) -> PermanentJudgeError:
         variable = self._endpoint.api_key_env
         if variable is None:
             hint = "this server wants a key: set the judge's api_key_env to the environment variable that holds it"
@@ -280,7 +280,7 @@ class OpenAIJudge:
             hint = f"the key in {variable} is not accepted: set {variable} to one that may use {self._model}"
         else:
             hint = f"no key was sent: set the environment variable {variable}"
-        return PermanentJudgeError(f"{self._answered(answer)}; {hint}", kind="auth", status=answer.status)
+        return PermanentJudgeError(f"{self._answered(answer, url)}; {hint}", kind="auth", status=answer.status)
 
     def _answered(self, answer: Answer, url: URL | None = None) -> str:
         body = visible(answer.text.strip()) or "(an empty body)"
@@ -302,16 +302,17 @@ class OpenAIJudge:
                 kind="unreachable",
             ) from None
         if answer.status in (401, 403):
-            raise self._denied(answer)
+            raise self._denied(answer, url)
         offered = _offered(_document(answer.text)) if answer.status == 200 else []
         if offered and not any(_same_model(self._model, name) for name in offered):
             likeliest = sorted(
                 offered, key=lambda name: difflib.SequenceMatcher(None, name, self._model).ratio(), reverse=True
             )
             names = ", ".join(visible(name) for name in likeliest[:_OFFERED_SHOWN])
+            more = ", …" if len(offered) > _OFFERED_SHOWN else ""
             raise PermanentJudgeError(
-                f"{shown(url)} does not offer the model {self._model}; it offers {len(offered)}: {names}"
-                f"{', …' if len(offered) > _OFFERED_SHOWN else ''}",
+                f"{shown(url)} does not offer the model {self._model}; name one of the {len(offered)} that it offers: "
+                f"{names}{more}",
                 kind="model",
             )
 

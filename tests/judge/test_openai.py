@@ -372,6 +372,8 @@ def test_no_credit_stops_the_run(status: int, code: str | None) -> None:
         (400, "Requested tokens (700) exceed context window of 512", None),
         (400, "the request exceeds the available context size, try increasing it", "exceed_context_size_error"),
         (413, "prompt is too long: 210000 tokens", None),
+        (400, "The decoder prompt (length 5000) is longer than the maximum model length of 4096.", None),
+        (422, "`inputs` tokens + `max_new_tokens` must be <= 4096. Given: 5000", None),
         (200, "Too long.", "context_length_exceeded"),
     ],
 )
@@ -403,6 +405,23 @@ def test_a_refused_parameter_is_named_with_its_setting(step: Step, settings: dic
     with LoopbackServer([step]) as server, pytest.raises(PermanentJudgeError, match=said) as error:
         ask(server, request(schema=SCHEMA), **settings)
     assert error.value.kind == "parameter"
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "System role not supported",
+        "Only user and assistant roles are supported!",
+        "Unsupported value: 'messages[0].role' does not support 'system' with this model.",
+        "The 'system' role is not supported by this template",
+    ],
+)
+def test_a_model_without_a_system_role(message: str) -> None:
+    with pytest.raises(PermanentJudgeError, match='system_role = "merge"'):
+        ask_step(failure(400, message))
+    with pytest.raises(PermanentJudgeError) as error:
+        ask_step(failure(400, message), system_role="merge")
+    assert error.value.kind == "refused"
 
 
 def test_a_500_that_names_no_parameter_is_transient() -> None:
@@ -505,6 +524,7 @@ def test_a_refused_key_names_its_variable(
     monkeypatch.setenv("JUDGE_KEY", key)
     with pytest.raises(PermanentJudgeError, match=said) as error:
         open_only(failure(status, f"bad key {key}"), api_key_env=variable)
+    assert "/v1/models answered" in str(error.value)
     assert "wrong-key-1" not in str(error.value)
     with pytest.raises(PermanentJudgeError, match=said):
         ask_step(failure(status, "bad key"), api_key_env=variable)
@@ -543,7 +563,7 @@ def test_a_model_that_is_not_offered() -> None:
     with pytest.raises(PermanentJudgeError) as error:
         open_only(offered)
     assert error.value.kind == "model"
-    names = str(error.value).partition("it offers 21: ")[2].split(", ")
+    names = str(error.value).partition("name one of the 21 that it offers: ")[2].split(", ")
     assert names[0] == "fake-judge-2\\x1b"
     assert len(names) == 9
     assert names[-1] == "…"
