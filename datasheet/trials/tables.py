@@ -1,0 +1,139 @@
+"""The tables of the trial log, what must hold in them, and the way from a row to a record."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any, TypeAlias, get_args
+
+from datasheet.records import ORDERS, Order, Probe, Reply, Stimulus, word_count
+
+APPLICATION_ID = int.from_bytes(b"JDtl")
+SCHEMA_VERSION = 1
+SCHEMA = f"""
+BEGIN IMMEDIATE;
+PRAGMA application_id = {APPLICATION_ID};
+PRAGMA user_version = {SCHEMA_VERSION};
+CREATE TABLE meta (field TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE stimulus (
+    id TEXT PRIMARY KEY, probe TEXT NOT NULL, arm TEXT NOT NULL, task TEXT NOT NULL, level_a INTEGER, level_b INTEGER,
+    filler_b INTEGER NOT NULL, length_a INTEGER NOT NULL, length_b INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE reading (
+    key TEXT PRIMARY KEY, stimulus TEXT NOT NULL REFERENCES stimulus (id), "order" TEXT NOT NULL,
+    repeat INTEGER NOT NULL, prompt_characters INTEGER NOT NULL, attempts INTEGER NOT NULL, at TEXT NOT NULL,
+    text TEXT NOT NULL, finish_reason TEXT NOT NULL, refusal TEXT NOT NULL, reasoning TEXT NOT NULL,
+    prompt_tokens INTEGER, completion_tokens INTEGER, latency_s REAL NOT NULL, model TEXT NOT NULL,
+    fingerprint TEXT NOT NULL, logprobs TEXT NOT NULL
+);
+CREATE TABLE failure (
+    key TEXT NOT NULL, attempt INTEGER NOT NULL, kind TEXT NOT NULL, status INTEGER, message TEXT NOT NULL,
+    at TEXT NOT NULL
+);
+"""
+INSERT_STIMULUS = "INSERT INTO stimulus VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+INSERT_READING = "INSERT INTO reading VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+INSERT_FAILURE = "INSERT INTO failure VALUES (?, ?, ?, ?, ?, ?)"
+INSERT_META = "INSERT OR IGNORE INTO meta VALUES (?, ?)"
+_TRIAL_FIELDS = (
+    "key", "stimulus_id", "probe", "arm", "task", "level_a", "level_b", "filler_b", "length_a", "length_b",
+    "order", "repeat", "prompt_characters", "attempts", "at",
+)  # fmt: skip
+_REPLY_FIELDS = (
+    "text", "finish_reason", "refusal", "reasoning", "prompt_tokens", "completion_tokens", "latency_s", "model",
+    "fingerprint", "logprobs",
+)  # fmt: skip
+SELECT_READINGS = f"""
+SELECT key, stimulus AS stimulus_id, probe, arm, task, level_a, level_b, filler_b, length_a, length_b,
+       "order", repeat, prompt_characters, attempts, at, {", ".join(_REPLY_FIELDS)}
+FROM reading JOIN stimulus ON stimulus.id = reading.stimulus ORDER BY key
+"""
+CHECKS = (
+    ("SELECT key FROM reading GROUP BY key HAVING COUNT(*) > 1", "trial {} has more than one reading"),
+    (
+        'SELECT stimulus, "order", repeat FROM reading GROUP BY 1, 2, 3 HAVING COUNT(*) > 1',
+        "stimulus {}, order {}, repeat {} has readings under more than one key",
+    ),
+    (
+        "SELECT key, stimulus FROM reading WHERE stimulus NOT IN (SELECT id FROM stimulus)",
+        "reading {} is of stimulus {}, which the log does not hold",
+    ),
+    (
+        f'SELECT key, "order" FROM reading WHERE "order" NOT IN {ORDERS}',
+        f"reading {{}} has the order {{!r}}; expected one of {', '.join(ORDERS)}",
+    ),
+    (
+        "SELECT key, repeat FROM reading WHERE typeof(repeat) != 'integer' OR repeat < 0",
+        "reading {} has the repeat {!r}; expected 0 or more",
+    ),
+    (
+        "SELECT key, attempts FROM reading WHERE typeof(attempts) != 'integer' OR attempts < 1",
+        "reading {} was had after {!r} attempts; expected 1 or more",
+    ),
+    (
+        "SELECT id, level_a, level_b FROM stimulus WHERE (level_a IS NULL) != (level_b IS NULL) OR level_a < level_b"
+        " OR level_b < 0",
+        "stimulus {} has the levels {!r} and {!r}; expected both or neither, and the first at least the second",
+    ),
+    (
+        f"SELECT id, probe FROM stimulus WHERE probe NOT IN {get_args(Probe)}",
+        f"stimulus {{}} has the probe {{!r}}; expected one of {', '.join(get_args(Probe))}",
+    ),
+)
+Row: TypeAlias = tuple[object, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoggedReading:
+    """A stored reply with what is known of its trial and its stimulus; no answer texts.
+
+    Attributes
+    ----------
+    length_a, length_b
+        Words of the two answers.
+    prompt_characters
+        Characters of all messages that were sent.
+    attempts
+        Calls that it took, the successful one among them.
+    at
+        When the reply came: ISO 8601, UTC, in seconds.
+    """
+
+    key: str
+    stimulus_id: str
+    probe: str
+    arm: str
+    task: str
+    level_a: int | None
+    level_b: int | None
+    filler_b: int
+    length_a: int
+    length_b: int
+    order: Order
+    repeat: int
+    prompt_characters: int
+    attempts: int
+    at: str
+    reply: Reply
+
+
+def stimulus_row(stimulus: Stimulus) -> Row:
+    """What is kept of a stimulus: its place in the design and its lengths in words."""
+    return (
+        stimulus.id, stimulus.probe, stimulus.arm, stimulus.task, stimulus.level_a, stimulus.level_b,
+        stimulus.filler_b, word_count(stimulus.answer_a), word_count(stimulus.answer_b),
+    )  # fmt: skip
+
+
+def logged_reading(row: Row) -> LoggedReading:
+    """A row of ``SELECT_READINGS`` as a record."""
+    values = [stored_text(value) for value in row]
+    trial = dict(zip(_TRIAL_FIELDS, values, strict=False))
+    reply = dict(zip(_REPLY_FIELDS, values[len(_TRIAL_FIELDS) :], strict=True))
+    reply["logprobs"] = tuple((token, logprob) for token, logprob in json.loads(reply["logprobs"]))
+    return LoggedReading(**trial, reply=Reply(**reply))
+
+
+def stored_text(value: Any) -> Any:
+    """A stored value as it came in: bytes are a text that was no UTF-8."""
+    return value.decode("utf-8", "surrogatepass") if isinstance(value, bytes) else value
