@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
+import json
 import socket
 import subprocess
 import sys
@@ -271,11 +273,19 @@ def test_an_empty_text_without_a_reason_is_transient(content: object, reason: st
         Step(text='data: {"choices": []}\n\n'),
         Step(content=b"\xff\xfe\x00"),
         Step(status=204),
-        Step(content=b" " * (BODY_LIMIT_BYTES + 1)),
     ],
 )
 def test_a_body_of_another_shape_is_transient(step: Step) -> None:
     with pytest.raises(TransientJudgeError) as error:
+        ask_step(step)
+    assert error.value.kind == "bad_body"
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_body_without_end_is_not_read_to_its_end(packed: bool) -> None:
+    body = json.dumps(completion("[[A]]" + " " * 4 * BODY_LIMIT_BYTES)).encode()
+    step = Step(content=gzip.compress(body, 1), headers={"Content-Encoding": "gzip"}) if packed else Step(content=body)
+    with pytest.raises(TransientJudgeError, match="longer than 8,000,000 bytes") as error:
         ask_step(step)
     assert error.value.kind == "bad_body"
 
@@ -443,6 +453,15 @@ def test_redirects_are_not_followed(location: str, place: str) -> None:
     assert error.value.kind == "redirect"
     assert place in str(error.value)
     assert "abc" not in str(error.value)
+
+
+def test_a_key_does_not_travel(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JUDGE_KEY", "key-of-one-host")
+    with LoopbackServer() as other:
+        elsewhere = Step(status=307, headers={"Location": f"{other.base_url}/chat/completions"}, text="")
+        with LoopbackServer([elsewhere]) as server, pytest.raises(PermanentJudgeError):
+            ask(server, api_key_env="JUDGE_KEY")
+        assert other.calls == []
 
 
 @pytest.mark.parametrize(

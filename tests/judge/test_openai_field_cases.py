@@ -15,7 +15,7 @@ from datasheet.errors import JudgeError, PermanentJudgeError, TransientJudgeErro
 from datasheet.judge.openai import OpenAIJudge, looks_truncated
 from datasheet.records import Reply, Request
 
-SECRET = "sk-test/DO+NOT-STORE-123"
+SECRET = "sk-test/DO+NOT-STORE&123"
 
 
 def request(text: str = "Compare.", *, schema: dict | None = None, repeat: int = 0) -> Request:
@@ -320,9 +320,9 @@ def test_d09_the_key_is_in_no_text(
     caplog.set_level(logging.DEBUG)
     spelled = {
         "plain": SECRET,
-        "percent": "sk-test%2FDO%2BNOT-STORE-123",
-        "json": "sk-test\\/DO+NOT-STORE-123",
-        "html": SECRET,
+        "percent": "sk-test%2FDO%2BNOT-STORE%26123",
+        "json": "sk-test\\/DO+NOT-STORE&123",
+        "html": "sk-test/DO+NOT-STORE&amp;123",
     }[spelling]
 
     def echo(call: Call) -> Step:
@@ -344,8 +344,7 @@ def test_d09_the_key_is_in_no_text(
     chain = [error, error.__cause__, error.__context__]
     texts = [repr(each) for each in (*chain, reply, judge, judge.provenance, judge.decoding)] + [caplog.text]
     for text in texts:
-        assert "DO+NOT-STORE" not in text
-        assert "DO%2BNOT" not in text
+        assert "NOT-STORE" not in text
         assert "query-secret" not in text
 
 
