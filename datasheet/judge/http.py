@@ -7,7 +7,6 @@ import base64
 import errno
 import html
 import ipaddress
-import json
 import math
 import os
 import re
@@ -16,7 +15,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
-from urllib.parse import quote, quote_plus
+from urllib.parse import quote
 from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
@@ -93,7 +92,7 @@ class Endpoint:
         self._timeout = aiohttp.ClientTimeout(total=timeout_s)
         self._connections = connections
         self._proxy: str | None = None
-        self._secrets: tuple[str, ...] = ()
+        self._secrets: tuple[re.Pattern[str], ...] = ()
         self._slots = asyncio.Semaphore(connections)
         self._session: aiohttp.ClientSession | None = None
 
@@ -113,7 +112,7 @@ class Endpoint:
         key = os.environ.get(self.api_key_env, "") if self.api_key_env else ""
         self._check_key(key)
         self.has_key = bool(key)
-        self._secrets = _secret_forms(key, self.base)
+        self._secrets = _secret_patterns(key, self.base)
         self._proxy, self.proxy_variable = (None, "") if self.loopback else _proxy_for(self.base)
         headers = {"Content-Type": "application/json", "Accept": "application/json", "User-Agent": "judge-datasheet"}
         if key:
@@ -168,8 +167,7 @@ class Endpoint:
     def scrub(self, text: str) -> str:
         """The text with the key and the URL's secrets taken out, in whatever spelling a server echoed them."""
         for secret in self._secrets:
-            if secret in text:
-                text = text.replace(secret, "[key]")
+            text = secret.sub("[key]", text)
         return text
 
     def through_proxy(self) -> str:
@@ -287,18 +285,24 @@ def _is_loopback(host: str) -> bool:
     return address.is_loopback or address.is_unspecified
 
 
-def _secret_forms(key: str, base: URL) -> tuple[str, ...]:
-    """Every spelling in which a server may echo the key, the password or a key in the URL's query."""
+def _secret_patterns(key: str, base: URL) -> tuple[re.Pattern[str], ...]:
+    """What finds the key, the password or a key in the URL's query in any spelling in which a server may echo it."""
     secrets = [key, base.password or "", *(value for name, value in base.query.items() if _SECRET_QUERY.search(name))]
     if base.user is not None:
         secrets.append(base64.b64encode(f"{base.user}:{base.password or ''}".encode()).decode())
-    forms: set[str] = set()
-    for secret in secrets:
-        if len(secret) >= _SECRET_CHARACTERS:
-            escaped = json.dumps(secret)[1:-1]
-            forms |= {secret, quote(secret, safe=""), quote(secret), quote_plus(secret), escaped, html.escape(secret)}
-            forms.add(escaped.replace("/", "\\/"))
-    return tuple(sorted(forms, key=len, reverse=True))
+    return tuple(
+        re.compile("".join(map(_spellings, secret))) for secret in secrets if len(secret) >= _SECRET_CHARACTERS
+    )
+
+
+def _spellings(character: str) -> str:
+    """A pattern for a character as it is, percent-encoded, or escaped in JSON or HTML."""
+    if character.isalnum() or character in "-_.":
+        return re.escape(character)
+    code, percent = ord(character), quote(character, safe="")
+    spelled = {character, f"\\{character}", percent, percent.lower(), html.escape(character), f"&#{code};"}
+    spelled |= {f"\\u{code:04x}", f"\\u{code:04X}"}
+    return f"(?:{'|'.join(map(re.escape, sorted(spelled, key=len, reverse=True)))})"
 
 
 def _without_secrets(text: str) -> str:

@@ -312,7 +312,7 @@ def test_r07_queueing_is_not_part_of_the_timeout() -> None:
     assert [type(reply) for reply in replies] == [Reply] * 24
 
 
-@pytest.mark.parametrize("spelling", ["plain", "percent", "json", "html"])
+@pytest.mark.parametrize("spelling", ["plain", "percent", "json", "json code", "html"])
 def test_d09_the_key_is_in_no_text(
     spelling: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -322,6 +322,7 @@ def test_d09_the_key_is_in_no_text(
         "plain": SECRET,
         "percent": "sk-test%2FDO%2BNOT-STORE%26123",
         "json": "sk-test\\/DO+NOT-STORE&123",
+        "json code": "sk-test/DO\\u002BNOT-STORE\\u0026123",
         "html": "sk-test/DO+NOT-STORE&amp;123",
     }[spelling]
 
