@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from datasheet.prompts.parsing.marks import contains_verdict
-from datasheet.prompts.parsing.reading import OFF_FORMAT, PARSER, parse, parse_text
+from datasheet.prompts.parsing.pairwise import OFF_FORMAT
+from datasheet.prompts.parsing.reading import PARSER, parse, parse_text
 from datasheet.prompts.parsing.reasons import INVALID_REASONS, REASON_SENTENCES
 from datasheet.prompts.parsing.schema import FOREIGN_SCHEMAS, Kind, Schema, schema_of
 

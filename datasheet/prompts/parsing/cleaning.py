@@ -7,8 +7,8 @@ import re
 from datasheet.prompts.parsing.reasons import NoReadingError
 
 # A verdict stands near the start or the end. What lies between is reasoning, and reading it would take unbounded time.
-_HEAD = 16_000
-_TAIL = 16_000
+_HEAD = 12_000
+_TAIL = 12_000
 
 _REASONING_ENDS = ("</think>", "</thinking>", "</thought>", "</reasoning>", "</THINK>", "</THINKING>")
 # A tag in quotes or backticks is talked about, not opened.
@@ -29,7 +29,9 @@ _PLAIN: dict[int, str | None] = {
     **dict.fromkeys(map(ord, "‘’‚"), "'"),
     **dict.fromkeys(map(ord, "【〔"), "["),
     **dict.fromkeys(map(ord, "】〕"), "]"),
-    ord("≫"): ">>", ord("*"): None, ord("`"): None,
+    ord("≫"): ">>",
+    ord("*"): None,
+    ord("`"): None,
 }
 
 
@@ -49,7 +51,12 @@ def clean(text: str) -> str:
         text = f"{text[:_HEAD]}\n\n{text[-_TAIL:]}"
     if _REASONING_STARTS.search(text):
         raise NoReadingError("truncated_reasoning")
-    text = text.translate(_PLAIN).strip()
+    text = in_plain_characters(text).strip()
     if not text:
         raise NoReadingError("empty")
     return text
+
+
+def in_plain_characters(text: str) -> str:
+    """The text without look-alikes of ASCII characters, unseen characters, bold marks and fences."""
+    return text.translate(_PLAIN)

@@ -8,7 +8,7 @@ from datasheet.prompts.parsing.schema import Schema
 
 NOUNS = r"(?:ai )?(?:assistant|answer|output|response|model|option|candidate|choice|reply)s?"
 _NOUN_BEFORE = re.compile(rf"^(?:the )?{NOUNS}\s*", re.IGNORECASE)
-_WRAPPING = " \n\"'“”_[](){}<>|.,!;:"
+_WRAPPING = " \n\\\"'“”_[](){}<>|.,!;:"
 _TIES = ("tie", "draw", "a tie")
 
 

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from itertools import pairwise
 
+from datasheet.prompts.parsing.cleaning import in_plain_characters
 from datasheet.prompts.parsing.labels import match_label, says_unoffered_label
 from datasheet.prompts.parsing.reasons import NoReadingError
 from datasheet.prompts.parsing.schema import Schema
@@ -13,6 +14,9 @@ from datasheet.prompts.parsing.schema import Schema
 DOUBLE_BRACKETS = re.compile(r"\\?\[ ?\\?\[([^\[\]\n]{1,40})\\?\] ?\\?\]")
 OTHER_BRACKETS = re.compile(r"(?:(?<!\[)\[|<\|?|\()([^\[\]<>()|\n]{1,40})(?:\](?!\])|\|?>|\))")
 
+# Only a judge that repeats itself without end writes more; reading all of them would take unbounded time.
+_FIRST_MARKS = 50
+_LAST_MARKS = 250
 _CONTEXT = 120  # characters on each side that tell what a mark is for
 _VERDICT_WORD = (
     r"(?:verdict|answer|choice|decision|judge?ment|winner|evaluation|conclusion|rating|score|vote|assessment)"
@@ -20,10 +24,12 @@ _VERDICT_WORD = (
 _LED_IN = re.compile(rf"\b{_VERDICT_WORD}(?: is| would be)?\s*[:=-]*[\s\"'(]*$", re.IGNORECASE)
 _FINAL = re.compile(r"\b(?:final|overall)\b", re.IGNORECASE)
 _CONNECTED = re.compile(r"\b(?:therefore|thus|hence|so|overall|finally|choose|prefer|pick|select)\W*$", re.IGNORECASE)
+_DENIED = re.compile(r"(?:\b(?:not|never|cannot|rather than|instead of)|n't) (?:\w{1,20} ){0,3}\W*$", re.IGNORECASE)
 _SENTENCE_END = re.compile(r"[.!?:;][\s\"')]*$")
-_WORDLESS = re.compile(r"[\W_]*$")
-_ENDS_HERE = re.compile(r"[\s\"')]*(?:$|[-–—,.;!(]|:|for a tie\b|because\b|since\b|as\b)", re.IGNORECASE)
+_WORDLESS = re.compile(r"[\W_]*\Z")
+_ENDS_HERE = re.compile(r"[\s\"')]*(?:$|[-–—,.;!(]|:|for a tie\b|because\b|since\b|as\b|reason\b)", re.IGNORECASE)
 _STRAIGHT = str.maketrans("“”„«»", '"' * 5)
+_REPORTED = re.compile(r"\b(?:says?|said|contains?|reads|writes?|wrote|includes?|ends with|claims?)\W*$", re.IGNORECASE)
 _EXAMPLE = re.compile(r"\b(?:example|format|e\.g)\b", re.IGNORECASE)
 
 
@@ -45,10 +51,13 @@ class Mark:
 
 
 def find_marks(text: str, form: re.Pattern[str], schema: Schema) -> list[Mark]:
-    """Every mark of a form that holds an offered label, in order."""
+    """The marks of a form that hold an offered label, in order."""
+    matches = list(form.finditer(text))
+    if len(matches) > _FIRST_MARKS + _LAST_MARKS:
+        matches = matches[:_FIRST_MARKS] + matches[-_LAST_MARKS:]
     return [
         _mark(text, match.start(), match.end(), label)
-        for match in form.finditer(text)
+        for match in matches
         if (label := match_label(match[1], schema)) is not None
     ]
 
@@ -61,7 +70,11 @@ def _mark(text: str, start: int, end: int, label: str) -> Mark:
     led_in = _LED_IN.search(before) is not None
     alone = wordless and _WORDLESS.match(after) is not None
     introduced = wordless or led_in or (not quoted and bool(_SENTENCE_END.search(before) or _CONNECTED.search(before)))
-    given = introduced and _ENDS_HERE.match(after) is not None and _EXAMPLE.search(before) is None
+    given = (
+        introduced
+        and _ENDS_HERE.match(after) is not None
+        and not any(other_use.search(before) for other_use in (_EXAMPLE, _DENIED, _REPORTED))
+    )
     final = led_in and _FINAL.search(before) is not None
     return Mark(label=label, start=start, end=end, alone=alone, led_in=led_in, final=final, given=given)
 
@@ -77,33 +90,41 @@ def _without_listings(text: str, marks: list[Mark], offered: int) -> list[Mark]:
     return [mark for index, mark in enumerate(marks) if index not in listed]
 
 
-def given_label(text: str, form: re.Pattern[str], schema: Schema, *, cut_off: bool) -> str | None:
+def given_label(text: str, form: re.Pattern[str], schema: Schema, *, standing_alone: bool) -> str | None:
     """The one label that the marks of a form give as the verdict; None where no mark gives one.
+
+    ``standing_alone``: count only marks that have a line of their own, or "Verdict:" or the like before them.
 
     Raises
     ------
     NoReadingError
-        Different verdicts are given and none of them is the final one, or the only one is not offered.
+        Different verdicts are given, and none of them is the final one.
     """
-    marks = find_marks(text, form, schema)
-    given = [mark for mark in _without_listings(text, marks, len(schema.offered)) if mark.given]
-    if cut_off:
-        given = [mark for mark in given if mark.alone or mark.led_in]
+    marks = _without_listings(text, find_marks(text, form, schema), len(schema.offered))
+    given = [mark for mark in marks if mark.given and (mark.alone or mark.led_in or not standing_alone)]
     if not given:
-        if not marks and any(says_unoffered_label(match[1]) for match in form.finditer(text)):
-            raise NoReadingError("not_allowed")
         return None
     last = given[-1]
     others = [mark for mark in given if mark.label != last.label]
-    settled = schema.last and (last.alone or last.final)
+    at_the_end = last.alone and _WORDLESS.match(text, last.end) is not None
+    settled = schema.last and (at_the_end or last.final)
     if others and not (settled and re.search(r"\w", text[others[-1].end : last.start])):
         raise NoReadingError("conflicting")
     return last.label
 
 
+def why_unread(text: str, form: re.Pattern[str], schema: Schema) -> str:
+    """The reason why no mark of a form, where there are any, gives a verdict."""
+    if find_marks(text, form, schema):
+        return "ambiguous"
+    unoffered = any(says_unoffered_label(match[1]) for match in form.finditer(text))
+    return "not_allowed" if unoffered else "no_verdict"
+
+
 def contains_verdict(text: str, schema: Schema) -> bool:
     """A text holds what a reply would write for a verdict, as a whole or as part of a sentence."""
+    shown = in_plain_characters(text)
     if schema.kind == "json":
-        keys = "|".join(re.escape(key) for key in schema.keys)
-        return re.search(rf"[\"']({keys})[\"'] {{0,20}}:", text, re.IGNORECASE) is not None
-    return bool(find_marks(text, DOUBLE_BRACKETS, schema))
+        keys = "|".join(map(re.escape, schema.keys))
+        return re.search(rf"[\"'](?:{keys})[\"'] {{0,20}}:", shown, re.IGNORECASE) is not None
+    return any(match_label(match[1], schema) is not None for match in DOUBLE_BRACKETS.finditer(shown))

@@ -29,32 +29,42 @@ _NOUN = rf"(?:{NOUNS}|one|overall|job|of the two)"
 _REASON = r" (?:because|since|as it|due to|for the given|in answering)\b"
 # What may follow, so that it is the answer as a whole that is better, not its style or its structure.
 _AS_A_WHOLE = rf"(?: {_NOUN})*(?=\W*$|[.,;:!]| than {_ONE}|{_REASON})"
-_ALL = rf"(?:(?:{_ONE} (?:and|nor|or) {_ONE})|(?:of )?(?:the (?:two )?)?{NOUNS}|of them|they|is|are)"
+_WORDS = r"(?:[\w',-]{1,30} )"
+_VERB_WELL = "performs|performed|does|did|answers|answered|responds|responded"
+_VERB_GIVES = "provides|provided|gives|gave|offers|offered|is|was|has|wrote"
+_ALL = rf"(?:{_ONE} (?:and|nor|or) {_ONE}|(?:both|the|of) (?:the )?(?:two )?{NOUNS}|both of them|they)"
 
 _CHOICES = (
     re.compile(rf"(?P<one>{_ONE}) (?:is|was|performs|performed|does|did) {_SURELY}{{0,4}}{_BETTER}{_AS_A_WHOLE}"),
+    re.compile(rf"(?P<one>{_ONE}) (?:{_VERB_WELL}) {_WORDS}{{0,4}}?better than {_ONE}"),
+    re.compile(rf"(?P<one>{_ONE}) (?:{_VERB_GIVES}) {_WORDS}{{0,4}}?better (?:{_NOUN} )+than {_ONE}"),
     re.compile(rf"(?P<one>{_ONE}) wins\b"),
-    re.compile(rf"(?P<one>{_ONE}) (?:[\w',]{{1,30}} ){{1,6}}?better(?: {_NOUN})* than {_ONE}"),
-    re.compile(rf"\b(?:choose|prefer|select|pick|favou?r|go with) (?P<one>{_ONE})(?! (?:or|and) {_ONE})"),
+    re.compile(
+        rf"\b(?:i|we) {_WORDS}{{0,4}}?(?:choose|prefer|select|pick|favou?r) (?P<one>{_ONE})(?! (?:or|and) {_ONE})"
+    ),
     re.compile(
         rf"\b{_BETTER}(?:[- ]performing)?(?: {_NOUN})* (?:is|:) ?(?P<one>{_ONE})(?=\W*$|[.,;]| because\b| as\b)"
     ),
+    re.compile(rf"{_ONE} (?:is|was) {_SURELY}{{0,4}}worse than (?P<one>{_ONE})"),
 )
-_WORSE = re.compile(rf"{_ONE} (?:is|was) {_SURELY}{{0,4}}worse than (?P<one>{_ONE})")
 _TIES = (
     re.compile(r"\b(?:is|it's|be|as|call it|declare)(?: [a-z]{1,20}){0,2} tie\b(?!-)"),
-    re.compile(rf"\bneither {_ALL} (?:is|are|was|can be|could be) {_SURELY}{{0,4}}{_BETTER}\b"),
-    re.compile(rf"{_ALL} (?:are |were )?{_SURELY}{{0,2}}equally (?:good|bad|strong|valid|well)\b"),
+    re.compile(
+        rf"\bneither (?:{_ALL}|{NOUNS}|of them) (?:is|are|was|can be|could be) {_SURELY}{{0,4}}{_BETTER}\b"
+        rf"|\bneither (?:{_ALL}|{NOUNS}|of them) (?:provides|provided|gives|gave) a better {NOUNS}"
+    ),
+    re.compile(rf"{_ALL} (?:are|were) {_SURELY}{{0,2}}equally (?:good|bad|strong|valid|well)\b"),
 )
 _TRIGGER = re.compile(rf"{_ONE}|\btie\b|\bneither\b|\bequally\b")
 
-_DENIED = re.compile(
-    r"\b(?:not|never|no|nor|cannot|hardly|doubt|den(?:y|ies)|disagree|false|untrue|wrong)\b|n't\b", re.IGNORECASE
+_DENIED = re.compile(r"\b(?:not|never|no|nor|cannot|hardly|doubt|den(?:y|ies)|disagree|false|untrue|wrong)\b|n't\b")
+_OPINION_DENIED = re.compile(
+    rf"(?:\b(?:not|never|cannot|hardly)|n't) {_WORDS}{{0,2}}?"
+    r"(?:think|believe|agree|conclude|find|consider|mean|clear|true|convinced|sure|the case)\b"
 )
-_SUPPOSED = re.compile(
-    r"\b(?:if|whether|unless|either|might|may|could|claim\w*|says?|said|argu\w*|thinks?|suggests?|which)\b|\?\W*$"
-)
-_TAKEN_BACK = re.compile(rf"\b(?:but|however|although|though|except|only)\b.*{_ONE}|\bnot\b|n't\b")
+_SUPPOSED = re.compile(r"\b(?:if|whether|unless|either|might|may|could|claim\w*|says?|said|argu\w*|thinks|suggests?)\b")
+_CONDITIONED = re.compile(r"\W{0,3}\b(?:if|unless|when|provided|assuming|depending|only)\b")
+_TAKEN_BACK = re.compile(rf"\b(?:but|however|although|though|yet)\b[^{_FIRST}{_SECOND}]*{_ONE}")
 
 
 def concluded_outcome(text: str, schema: Schema) -> Outcome | None:
@@ -76,14 +86,13 @@ def concluded_outcome(text: str, schema: Schema) -> Outcome | None:
 def _with_answers_named(text: str, schema: Schema) -> str:
     """The text with every name of an answer ("Output (b)", "[[A]]", "the second answer") as one character."""
     outcomes = {**_ORDINALS, **{label.casefold(): outcome for label, outcome in schema.labels.items()}}
-    outcomes |= {label: outcome for label, outcome in outcomes.items() if outcome != "tie"}
 
     def name(match: re.Match[str]) -> str:
         outcome = outcomes.get(next(filter(None, match.groups())).casefold())
         return {"first": _FIRST, "second": _SECOND}.get(outcome or "", match[0])
 
     labels = "|".join(re.escape(label) for label, outcome in outcomes.items() if outcome != "tie")
-    possessive = rf"(?:'s? (?:{NOUNS}|explanation))?"
+    possessive = rf"(?:'s? {NOUNS})?"
     named = re.compile(
         rf"\[{{0,2}}\b{NOUNS} ?[\[(\"']{{0,2}}({labels})\b[\])\"']{{0,2}}{possessive}"
         rf"|(?:\[\[|\[|<\|)({labels})(?:\]\]|\]|\|>){possessive}"
@@ -95,14 +104,26 @@ def _with_answers_named(text: str, schema: Schema) -> str:
 
 def _conclusion(sentence: str) -> Outcome | None:
     """The outcome that one sentence concludes."""
+    if sentence.rstrip(" \"')").endswith("?"):
+        return None
     found: set[Outcome] = set()
-    for pattern in (*_CHOICES, _WORSE, *_TIES):
+    for pattern in (*_CHOICES, *_TIES):
         for match in pattern.finditer(sentence):
-            before = sentence[: match.start()]
-            inside = match[0] if pattern in _CHOICES else ""
-            if _SUPPOSED.search(before) or _DENIED.search(before + inside) or _SUPPOSED.search(sentence[match.end() :]):
-                continue
-            if _TAKEN_BACK.match(sentence, match.end()):
-                continue
-            found.add(_OUTCOME[match["one"]] if "one" in pattern.groupindex else "tie")
+            inside = "" if match[0].startswith("neither") else match[0]
+            if not _is_withdrawn(sentence[: match.start()], inside, sentence[match.end() :]):
+                found.add("tie" if pattern in _TIES else _OUTCOME[match["one"]])
     return found.pop() if len(found) == 1 else None
+
+
+def _is_withdrawn(before: str, inside: str, after: str) -> bool:
+    """What stands around a conclusion denies it, supposes it, reports it or takes it back."""
+    clause = re.split(r"[,;:]", before)[-1]
+    if clause.lstrip().startswith("that "):
+        clause = before
+    return bool(
+        _DENIED.search(clause + inside)
+        or _OPINION_DENIED.search(before)
+        or _SUPPOSED.search(before)
+        or _CONDITIONED.match(after)
+        or _TAKEN_BACK.search(after)
+    )

@@ -6,20 +6,25 @@ import re
 from collections.abc import Callable
 
 from datasheet.prompts.parsing.cleaning import clean
-from datasheet.prompts.parsing.json_reply import read_json_label
-from datasheet.prompts.parsing.labels import match_label
-from datasheet.prompts.parsing.marks import DOUBLE_BRACKETS, OTHER_BRACKETS, given_label
-from datasheet.prompts.parsing.prose import concluded_outcome
+from datasheet.prompts.parsing.named import read_binary, read_named_label
+from datasheet.prompts.parsing.pairwise import (
+    read_bracket,
+    read_choice,
+    read_five_level,
+    read_json,
+    read_output,
+    read_single_token,
+)
+from datasheet.prompts.parsing.ranking import read_ranking
+from datasheet.prompts.parsing.rating import read_rating
 from datasheet.prompts.parsing.reasons import NoReadingError
 from datasheet.prompts.parsing.schema import Kind, Schema, schema_of
+from datasheet.prompts.parsing.two_scores import read_two_scores
 from datasheet.prompts.variant import PromptVariant
 from datasheet.records import Reply, Verdict
 
 PARSER = "1"
 """Version of the parser: it changes whenever a text could read otherwise than before."""
-
-OFF_FORMAT = "off_format"
-"""Flag of a verdict that is clear and in another form than the one that was asked for."""
 
 _SERVER_REASONS = {"content_filter": "filtered", "context_length": "context_length"}
 _REFUSAL = re.compile(
@@ -27,7 +32,6 @@ _REFUSAL = re.compile(
     r"|\b(?:I'm|I am) sorry,? but\b|\bI apologi[sz]e,? but\b",
     re.IGNORECASE,
 )
-_BARE_LABEL = 40  # characters of a reply that is a label and nothing else
 _REFUSAL_WITHIN = 200  # characters from the start in which a judge declines
 
 
@@ -65,7 +69,7 @@ def _read(text: str, schema: Schema, *, cut_off: bool) -> Verdict:
 
 def _explained(reason: str, cleaned: str, *, cut_off: bool) -> str:
     """Why there is no verdict where none was found."""
-    if reason != "no_verdict":
+    if reason not in ("no_verdict", "ambiguous"):
         return reason
     if _REFUSAL.search(cleaned[:_REFUSAL_WITHIN]):
         return "refusal"
@@ -80,36 +84,16 @@ def _without_last_word(cleaned: str) -> str:
     return cleaned[:end]
 
 
-def _verdict(label: str, schema: Schema, *flags: str) -> Verdict:
-    if label == schema.abstention:
-        return Verdict(outcome="tie", abstained=True, flags=flags)
-    return Verdict(outcome=schema.labels[label], flags=flags)
-
-
-def _read_json(cleaned: str, schema: Schema, cut_off: bool) -> Verdict:
-    return _verdict(read_json_label(cleaned, schema), schema)
-
-
-def _read_bracket(cleaned: str, schema: Schema, cut_off: bool) -> Verdict:
-    label = given_label(cleaned, DOUBLE_BRACKETS, schema, cut_off=cut_off)
-    if label is not None:
-        return _verdict(label, schema)
-    return _read_off_format(cleaned, schema, cut_off)
-
-
-def _read_off_format(cleaned: str, schema: Schema, cut_off: bool) -> Verdict:
-    """A clear verdict in another form than the one that was asked for."""
-    label = given_label(cleaned, OTHER_BRACKETS, schema, cut_off=cut_off)
-    if label is None and not cut_off:
-        label = match_label(cleaned, schema) if len(cleaned) <= _BARE_LABEL else None
-    if label is not None:
-        return _verdict(label, schema, OFF_FORMAT)
-    outcome = None if cut_off else concluded_outcome(cleaned, schema)
-    if outcome is None:
-        raise NoReadingError("no_verdict")
-    if outcome == "tie" and not schema.ties_allowed:
-        raise NoReadingError("not_allowed")
-    return Verdict(outcome=outcome, flags=(OFF_FORMAT,))
-
-
-_READERS: dict[Kind, Callable[[str, Schema, bool], Verdict]] = {"json": _read_json, "bracket": _read_bracket}
+_READERS: dict[Kind, Callable[[str, Schema, bool], Verdict]] = {
+    "json": read_json,
+    "bracket": read_bracket,
+    "choice": read_choice,
+    "output_a_b": read_output,
+    "five_level": read_five_level,
+    "ranking": read_ranking,
+    "two_scores": read_two_scores,
+    "rating": read_rating,
+    "labels": read_named_label,
+    "binary": read_binary,
+    "single_token": read_single_token,
+}

@@ -85,7 +85,7 @@ def schema_of(variant: PromptVariant) -> Schema:
 FOREIGN_SCHEMAS: Mapping[str, Schema] = {
     "double_bracket": Schema(kind="bracket", labels={**_AB, "C": "tie"}),
     "choice": Schema(kind="choice"),
-    "output_a_b": Schema(kind="output_a_b", labels={"a": "first", "b": "second", "tie": "tie"}),
+    "output_a_b": Schema(kind="output_a_b", labels={"a": "first", "b": "second", "tie": "tie"}, last=False),
     "five_level": Schema(
         kind="five_level",
         labels={"A>>B": "first", "A>B": "first", "A=B": "tie", "B>A": "second", "B>>A": "second"},
@@ -93,7 +93,7 @@ FOREIGN_SCHEMAS: Mapping[str, Schema] = {
     "ranking": Schema(kind="ranking", labels={"m": "first", "M": "second"}),
     "single_token": Schema(kind="single_token", labels={"m": "first", "M": "second"}),
     "two_scores": Schema(kind="two_scores", scale=(1, 10)),
-    "rating": Schema(kind="rating", scale=(1, 10)),
+    "rating": Schema(kind="rating", scale=(1, 10), keys=("score", "rating")),
     "binary": Schema(kind="binary", names=("pass", "fail"), keys=("pass", "passed", "verdict")),
 }
 """Forms that public logs of judges are written in, by name."""
