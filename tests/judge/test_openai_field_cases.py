@@ -9,46 +9,14 @@ import time
 from email.utils import formatdate
 
 import pytest
+from asking import ask, ask_step, ask_together, judge_of, request
 from loopback import Call, LoopbackServer, Step, completion, failure, verdict
 
 from datasheet.errors import JudgeError, PermanentJudgeError, TransientJudgeError
 from datasheet.judge.openai import OpenAIJudge, looks_truncated
-from datasheet.records import Reply, Request
+from datasheet.records import Reply
 
 SECRET = "sk-test/DO+NOT-STORE&123"
-
-
-def request(text: str = "Compare.", *, schema: dict | None = None, repeat: int = 0) -> Request:
-    return Request(
-        key="k",
-        messages=(("system", "You compare."), ("user", text)),
-        first="x",
-        second="y",
-        replies={"first": "[[A]]"},
-        response_schema=schema,
-        repeat=repeat,
-    )
-
-
-async def ask_all(judge: OpenAIJudge, *requests: Request) -> list[Reply | BaseException]:
-    await judge.open()
-    try:
-        return await asyncio.gather(*(judge.ask(each) for each in requests), return_exceptions=True)
-    finally:
-        await judge.close()
-
-
-def ask(server: LoopbackServer, asked: Request | None = None, **settings: object) -> Reply:
-    settings = {"model": "fake-judge", "base_url": server.base_url, **settings}
-    (reply,) = asyncio.run(ask_all(OpenAIJudge(**settings), asked or request()))
-    if isinstance(reply, BaseException):
-        raise reply
-    return reply
-
-
-def ask_step(step: Step, **settings: object) -> Reply:
-    with LoopbackServer([step]) as server:
-        return ask(server, **settings)
 
 
 def test_a01_reasoning_cut_off_before_the_first_word_is_a_truncated_reply() -> None:
@@ -243,8 +211,8 @@ def test_a23_a_cut_prompt_shows_in_the_token_count() -> None:
 
 def test_a28_a_stall_times_out_and_gives_the_connection_back() -> None:
     with LoopbackServer([Step(stall=True), verdict("[[A]]")]) as server:
-        judge = OpenAIJudge(model="fake-judge", base_url=server.base_url, timeout_s=0.3, connections=1)
-        stalled, following = asyncio.run(ask_all(judge, request("1"), request("2")))
+        judge = judge_of(server, timeout_s=0.3, connections=1)
+        stalled, following = asyncio.run(ask_together(judge, request("1"), request("2")))
     assert isinstance(stalled, TransientJudgeError)
     assert stalled.kind == "timeout"
     assert "no answer within 0.3 s" in str(stalled)
@@ -305,8 +273,8 @@ def test_r05_other_refusals_are_permanent(status: int) -> None:
 
 def test_r07_queueing_is_not_part_of_the_timeout() -> None:
     with LoopbackServer([verdict("[[A]]", delay_s=0.05)], serial=True) as server:
-        judge = OpenAIJudge(model="fake-judge", base_url=server.base_url, timeout_s=0.8, connections=2)
-        replies = asyncio.run(ask_all(judge, *(request(str(i)) for i in range(24))))
+        judge = judge_of(server, timeout_s=0.8, connections=2)
+        replies = asyncio.run(ask_together(judge, *(request(str(i)) for i in range(24))))
         assert server.peak_in_flight == 2
         assert server.calls[-1].at_s - server.calls[0].at_s > 0.8
     assert [type(reply) for reply in replies] == [Reply] * 24
@@ -336,7 +304,7 @@ def test_d09_the_key_is_in_no_text(
         judge = OpenAIJudge(
             model="fake-judge", base_url=f"{server.base_url}?key=query-secret-456", api_key_env="JUDGE_KEY"
         )
-        error, reply = asyncio.run(ask_all_in_turn(judge, 2))
+        error, reply = asyncio.run(ask_in_turn(judge, 2))
         assert server.calls[0].headers["Authorization"] == f"Bearer {SECRET}"
         assert server.calls[0].path.endswith("?key=query-secret-456")
     assert isinstance(error, PermanentJudgeError)
@@ -349,7 +317,7 @@ def test_d09_the_key_is_in_no_text(
         assert "query-secret" not in text
 
 
-async def ask_all_in_turn(judge: OpenAIJudge, times: int) -> list[Reply | JudgeError]:
+async def ask_in_turn(judge: OpenAIJudge, times: int) -> list[Reply | JudgeError]:
     await judge.open()
     outcomes: list[Reply | JudgeError] = []
     try:
