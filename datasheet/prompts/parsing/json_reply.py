@@ -15,7 +15,7 @@ _OPENING = re.compile(r"\{\s{0,200}[\"}]")
 _ATTEMPTS = 100  # opening braces that are tried, half of them from the end
 _WORK = 300_000  # characters that all attempts together may read
 _DIGITS = 40
-_VALUE = r"(?:\"([^\"\n]{1,80})\"|'([^'\n]{1,80})'|([\w ]{1,80})(?=[,}\n.]|$))"
+_VALUE = r"(?:\"([^\"\n]{1,80})\"|'([^'\n]{1,80})'|(\w[\w ]{0,79})(?=[,}\n.]|$))"
 
 Members = list[tuple[str, Any]]
 

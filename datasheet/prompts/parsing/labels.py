@@ -15,19 +15,23 @@ _TIES = ("tie", "draw", "a tie")
 def match_label(written: str, schema: Schema) -> str | None:
     """The offered label that a short text says, or None.
 
-    Case counts only where two labels differ by nothing else. The word "tie" is understood wherever a tie is offered.
+    Case and spaces count only where two labels differ by nothing else. The word "tie" is understood wherever a tie
+    is offered.
     """
     bare = written[:80].strip(_WRAPPING)
     for candidate in (bare, _NOUN_BEFORE.sub("", bare).strip(_WRAPPING)):
         if candidate in schema.offered:
             return candidate
-        folded = " ".join(candidate.casefold().split())
-        alike = [label for label in schema.offered if label.casefold() == folded]
+        alike = [label for label in schema.offered if _folded(label) == _folded(candidate)]
         if len(alike) == 1:
             return alike[0]
     if not schema.names and bare.casefold() in _TIES:
         return next((label for label, outcome in schema.labels.items() if outcome == "tie"), None)
     return None
+
+
+def _folded(label: str) -> str:
+    return "".join(label.casefold().split())
 
 
 def says_unoffered_label(written: str) -> bool:

@@ -43,7 +43,7 @@ _CHOICES = (
         rf"\b(?:i|we) {_WORDS}{{0,4}}?(?:choose|prefer|select|pick|favou?r) (?P<one>{_ONE})(?! (?:or|and) {_ONE})"
     ),
     re.compile(
-        rf"\b{_BETTER}(?:[- ]performing)?(?: {_NOUN})* (?:is|:) ?(?P<one>{_ONE})(?=\W*$|[.,;]| because\b| as\b)"
+        rf"\b{_BETTER}(?:[- ]performing)?(?: {_NOUN})* (?:is:?|:) ?(?P<one>{_ONE})(?=\W*$|[.,;]| because\b| as\b)"
     ),
     re.compile(rf"{_ONE} (?:is|was) {_SURELY}{{0,4}}worse than (?P<one>{_ONE})"),
 )
@@ -94,7 +94,7 @@ def _with_answers_named(text: str, schema: Schema) -> str:
     labels = "|".join(re.escape(label) for label, outcome in outcomes.items() if outcome != "tie")
     possessive = rf"(?:'s? {NOUNS})?"
     named = re.compile(
-        rf"\[{{0,2}}\b{NOUNS} ?[\[(\"']{{0,2}}({labels})\b[\])\"']{{0,2}}{possessive}"
+        rf"\[{{0,2}}\b{NOUNS} ?[\[(\"']{{0,2}}({labels})\b(?:[\])\"]|'(?!s)){{0,2}}{possessive}"
         rf"|(?:\[\[|\[|<\|)({labels})(?:\]\]|\]|\|>){possessive}"
         rf"|\bthe (first|second) {NOUNS}",
         re.IGNORECASE,

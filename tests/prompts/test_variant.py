@@ -1,0 +1,190 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from datasheet.errors import PromptError
+from datasheet.prompts import load_variant, variant_names
+from datasheet.resources import templates_folder
+
+USER = "Q: $question\nA: $answer_first\nB: $answer_second\n"
+TOML = """
+title = "Mine"
+schema = "json"
+verdict_stands = "whole"
+max_tokens = 64
+[labels]
+A = "first"
+B = "second"
+tie = "tie"
+"""
+
+MakeVariant = Callable[..., Path]
+
+
+@pytest.fixture
+def make_variant(tmp_path: Path) -> MakeVariant:
+    def make(*, toml: str = TOML, user: str = USER, name: str = "mine", **files: str) -> Path:
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "variant.toml").write_text(toml, encoding="utf-8")
+        (folder / "user.txt").write_text(user, encoding="utf-8")
+        for stem, text in files.items():
+            (folder / f"{stem}.txt").write_text(text, encoding="utf-8")
+        return folder
+
+    return make
+
+
+def fault_of(folder: Path | str) -> str:
+    with pytest.raises(PromptError) as caught:
+        load_variant(str(folder))
+    return str(caught.value)
+
+
+def test_ships_four_variants() -> None:
+    assert variant_names() == ["bracket", "default", "forced-choice", "strict-tie"]
+
+
+@pytest.mark.parametrize("name", ["bracket", "default", "forced-choice", "strict-tie"])
+def test_a_shipped_variant_loads_under_its_name(name: str) -> None:
+    variant = load_variant(name)
+    assert variant.name == name
+    assert variant.title
+    assert variant.description
+
+
+def test_only_the_forced_choice_allows_no_tie() -> None:
+    assert {name for name in variant_names() if not load_variant(name).ties_allowed} == {"forced-choice"}
+
+
+def test_shipped_variants_are_different_instruments_with_one_rubric() -> None:
+    variants = [load_variant(name) for name in variant_names()]
+    assert len({variant.prompt_hash for variant in variants}) == 4
+    assert len({variant.rubric_hash for variant in variants}) == 1
+
+
+def test_fixed_text_comes_first_and_the_answers_last() -> None:
+    """Providers can keep the part of a prompt that never changes."""
+    for name in variant_names():
+        variant = load_variant(name)
+        assert "$rubric" in variant.system
+        assert "$answer" not in variant.system
+        assert variant.user.index("$question") < variant.user.index("$answer_first")
+        assert variant.user.index("$answer_first") < variant.user.index("$answer_second")
+
+
+def test_no_prompt_tells_that_quality_was_graded() -> None:
+    for file in (templates_folder() / "prompts").rglob("*.txt"):
+        words = file.read_text(encoding="utf-8").lower()
+        assert not any(word in words for word in ("test", "level", "probe", "benchmark", "requirement", "identical"))
+
+
+def test_unknown_name_lists_the_known_ones() -> None:
+    message = fault_of("defualt")
+    assert "'defualt'" in message
+    assert "bracket, default, forced-choice, strict-tie" in message
+
+
+def test_folder_of_ones_own(make_variant: MakeVariant) -> None:
+    variant = load_variant(str(make_variant(rubric="Be kind.", system="$rubric")))
+    assert (variant.name, variant.rubric, variant.system) == ("mine", "Be kind.", "$rubric")
+    assert variant.description == ""
+
+
+def test_folder_without_a_rubric_takes_the_shipped_one(make_variant: MakeVariant) -> None:
+    assert load_variant(str(make_variant())).rubric_hash == load_variant("default").rubric_hash
+
+
+def test_name_title_and_description_are_no_part_of_the_identity(make_variant: MakeVariant) -> None:
+    one = load_variant(str(make_variant(name="one")))
+    other = load_variant(str(make_variant(name="other", toml=TOML.replace("Mine", "Yours"))))
+    assert one.prompt_hash == other.prompt_hash
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"user": USER + "Be quick.\n"},
+        {"system": "Judge."},
+        {"rubric": "Be kind."},
+        {"toml": TOML.replace("64", "65")},
+        {"toml": TOML.replace('"whole"', '"last"')},
+        {"toml": TOML.replace('"json"', '"bracket"')},
+        {"toml": TOML.replace("tie =", "neither =")},
+        {"toml": TOML.replace("[labels]", 'abstention = "unsure"\n[labels]')},
+    ],
+)
+def test_all_that_shapes_a_reading_is_part_of_the_identity(make_variant: MakeVariant, change: dict[str, str]) -> None:
+    plain = load_variant(str(make_variant(name="plain")))
+    changed = load_variant(str(make_variant(name="changed", **change)))
+    assert plain.prompt_hash != changed.prompt_hash
+
+
+def test_line_ends_and_byte_order_mark_make_no_difference(make_variant: MakeVariant) -> None:
+    plain = make_variant(name="plain")
+    windows = make_variant(name="windows")
+    (windows / "user.txt").write_bytes(b"\xef\xbb\xbf" + USER.replace("\n", "\r\n").encode())
+    assert load_variant(str(plain)).prompt_hash == load_variant(str(windows)).prompt_hash
+
+
+def test_abstention_allows_a_tie(make_variant: MakeVariant) -> None:
+    toml = TOML.replace('tie = "tie"\n', "").replace("[labels]", 'abstention = "cannot tell"\n[labels]')
+    assert load_variant(str(make_variant(toml=toml))).ties_allowed
+
+
+def test_unknown_placeholder_and_unused_answer_are_named(make_variant: MakeVariant) -> None:
+    """Field case F12: answer b was asked for by another name, and never reached the judge."""
+    message = fault_of(make_variant(user="$question Text A: $answer_first Text B: $answer_b"))
+    assert "unknown placeholder $answer_b" in message
+    assert "$answer_second is never used" in message
+
+
+def test_placeholders_of_another_style_are_not_used(make_variant: MakeVariant) -> None:
+    """Field case F12, as it came: braces are plain text here, so that no answer would have been shown."""
+    message = fault_of(make_variant(user="Rubric: {{rubric}}\nText A: {a}\nText B: {answer_b}\n"))
+    assert all(f"${name} is never used" in message for name in ("question", "answer_first", "answer_second"))
+    assert "Placeholders are written $question" in message
+
+
+def test_stray_dollar_is_a_fault(make_variant: MakeVariant) -> None:
+    assert "write $$" in fault_of(make_variant(user=USER + "It costs $5."))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('schema = "json"', 'schema = "xml"', "schema must be one of json, bracket, not 'xml'"),
+        ('schema = "json"\n', "", "field 'schema' is missing"),
+        ("max_tokens = 64", 'max_tokens = "64"', "max_tokens must be a whole number, not '64'"),
+        ("max_tokens = 64", "max_tokens = 0", "max_tokens must be at least 1"),
+        ("max_tokens = 64", "max_tokens = true", "max_tokens must be a whole number"),
+        ("title", "titel", "unknown field 'titel'"),
+        ('B = "second"', 'B = "b"', "label 'B' must stand for one of first, tie, second"),
+        ('B = "second"\n', "", "no label stands for 'second'"),
+        ('tie = "tie"', 'a = "tie"', "labels must differ by more than case"),
+        ('tie = "tie"', '" " = "tie"', "a label must not be empty"),
+        ("[labels]", "[labels", "not valid TOML"),
+    ],
+)
+def test_fault_in_the_fields_is_named(make_variant: MakeVariant, old: str, new: str, said: str) -> None:
+    folder = make_variant(toml=TOML.replace(old, new))
+    message = fault_of(folder)
+    assert said in message
+    assert str(folder / "variant.toml") in message
+
+
+def test_text_that_is_not_utf8_is_a_fault(make_variant: MakeVariant) -> None:
+    folder = make_variant()
+    (folder / "user.txt").write_bytes(USER.encode() + b"\xe9")
+    assert "expected UTF-8" in fault_of(folder)
+
+
+def test_missing_and_oversized_texts_are_faults(make_variant: MakeVariant) -> None:
+    folder = make_variant()
+    (folder / "user.txt").write_text(USER + "x" * 300_000, encoding="utf-8")
+    assert "expected at most" in fault_of(folder)
+    (folder / "user.txt").unlink()
+    assert "can't be read" in fault_of(folder)
