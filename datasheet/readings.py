@@ -54,9 +54,9 @@ class ReadingRow:
 class Readings:
     """Readings of one instrument, one element of each column a reading, sorted by stimulus, order and repeat.
 
-    The order of the rows that they were made from leaves no trace. Codes: ``probe`` indexes
-    :data:`~datasheet.records.PROBES`, ``order`` :data:`~datasheet.records.ORDERS`, ``outcome``
-    ``OUTCOMES`` (or -1 where invalid); ``stimulus``, ``task``, ``arm`` and ``invalid`` index their own tables; -1 is "not known", or "not invalid". Lengths are in ``length_unit``.
+    The order of the rows that they were made from leaves no trace. Codes: ``probe``, ``order`` and ``outcome`` index
+    ``PROBES``, ``ORDERS`` and ``OUTCOMES`` of :mod:`datasheet.records`; ``stimulus``, ``task``, ``arm`` and ``invalid``
+    index their own tables; -1 is "not known", "no outcome" or "not invalid". Lengths are in ``length_unit``.
     """
 
     stimulus: Codes

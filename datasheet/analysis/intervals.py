@@ -21,6 +21,8 @@ Numbers = npt.NDArray[np.float64]
 
 CONFIDENCE_LEVEL = 0.95
 
+_ROUNDING = 1e-9
+
 
 def wilson(share: float, n: float, z: float) -> tuple[float, float]:
     """Wilson's limits of a share.
@@ -135,13 +137,15 @@ def clustered_share(successes: Numbers, sizes: Numbers, *, least_design_effect: 
     n, n_clusters = float(sizes.sum()), len(sizes)
     if n == 0:
         raise ValueError("a share needs at least one reading")
-    share = min(1.0, max(0.0, float(successes.sum()) / n))
+    share = float(successes.sum()) / n
+    # Weights of 1/repeats add up to whole numbers but for rounding, which must not make a share of 1 less than that.
+    share = min(1.0, max(0.0, round(share) if abs(share - round(share)) < _ROUNDING else share))
     design_effect = 1.0
     if 0 < share < 1 and n_clusters > 1:
         residuals = successes - share * sizes
         variance = n_clusters / (n_clusters - 1) * float((residuals**2).sum()) / n**2
         design_effect = max(least_design_effect, variance / (share * (1 - share) / n))
-    independent = n_clusters > 1 and bool(sizes.max() <= 1.0)
+    independent = n_clusters > 1 and bool(sizes.max() <= 1 + _ROUNDING)
     if independent and least_design_effect == 1.0:
         design_effect = 1.0
     return ClusteredShare(share=share, n=n, n_clusters=n_clusters, design_effect=design_effect, independent=independent)

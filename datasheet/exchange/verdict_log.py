@@ -111,7 +111,7 @@ def read_header(rows: Iterator[tuple[int, dict[str, Any]]], name: str) -> tuple[
         raise VerdictLogError(f"{name} line {number}: expected format {FORMAT!r}, found {row['format']!r:.80}")
     if row.get("version") != VERSION:
         raise VerdictLogError(
-            f"{name} line {number}: this release reads version {VERSION} of the format, found {row.get('version')!r:.20}"
+            f"{name} line {number}: this release reads format version {VERSION}, found {row.get('version')!r:.20}"
         )
     return row, rows
 
@@ -258,8 +258,8 @@ def _choose(
     judges, prompts = sorted({who[0] for who in kept}), sorted({who[1] for who in kept})
     if not matching:
         raise UsageError(
-            f"{name} has no reading of judge {judge!r}, prompt {prompt!r}: its judges are {', '.join(map(repr, judges))}, "
-            f"its prompts {', '.join(map(repr, prompts))}"
+            f"{name} has no reading of judge {judge!r} under prompt {prompt!r}: "
+            f"its judges are {', '.join(map(repr, judges))}; its prompts {', '.join(map(repr, prompts))}"
         )
     if len(matching) == 1:
         return matching[0]

@@ -101,7 +101,7 @@ class TrialLog:
             writer = _Writer(path, stack.enter_context(_connection(path, "rw")))
             stack.callback(writer.stop)
             log = cls(path, connection, writer, stack)
-            log._check_instrument(instrument)
+            log.check_instrument(instrument)
             log._held = stack.pop_all()
         return log
 
@@ -277,7 +277,7 @@ class TrialLog:
         with _in_words(self.path):
             return {stored_text(name): count for name, count in self._connection.execute(query)}
 
-    def _check_instrument(self, instrument: Mapping[str, str]) -> None:
+    def check_instrument(self, instrument: Mapping[str, str]) -> None:
         held = self.instrument
         if all(held.get(field) == instrument.get(field) for field in _IDENTITY):
             return

@@ -1,0 +1,51 @@
+"""``datasheet render`` and ``datasheet show``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from datasheet.cli.console import EXIT_USAGE, complain, say
+
+
+@click.command()
+@click.argument("source", metavar="SHEET|LOG", type=click.Path(path_type=Path))
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Folder of the documents. Default: where the source is.",
+)
+def render(source: Path, out: Path | None) -> None:
+    """Write the documents again, from a datasheet (JSON, PDF or folder) or a log.
+
+    \b
+    datasheet render my-sheet
+    datasheet render review.pdf --out again
+    """
+    from datasheet.workflows.analyze import sheet_of
+    from datasheet.workflows.documents import write_documents
+
+    documents = write_documents(sheet_of(source), out or (source if source.is_dir() else source.parent))
+    for file in documents.files:
+        say(f"  {file}")
+    if documents.pdf_problem:
+        complain(documents.pdf_problem)
+        raise click.exceptions.Exit(EXIT_USAGE)
+
+
+@click.command()
+@click.argument("source", metavar="SHEET", type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Print the datasheet's JSON on stdout.")
+def show(source: Path, as_json: bool) -> None:
+    """Show a datasheet (JSON, PDF or folder) in the terminal.
+
+    \b
+    datasheet show my-sheet
+    datasheet show review.pdf --json
+    """
+    from datasheet.workflows.documents import read_sheet, sheet_json, terminal_sheet
+
+    sheet = read_sheet(source)
+    click.echo(sheet_json(sheet) if as_json else terminal_sheet(sheet), nl=False)

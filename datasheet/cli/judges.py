@@ -1,0 +1,106 @@
+"""``datasheet judges``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from datasheet.cli.console import EXIT_USAGE
+from datasheet.visible import visible
+
+_config = click.option(
+    "--config",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="A datasheet.toml; it may define any judge.",
+)
+_json = click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout.")
+
+
+@click.group()
+def judges() -> None:
+    """Judges and prompt variants."""
+
+
+@judges.command("list")
+@_config
+@_json
+def list_judges(config: Path | None, as_json: bool) -> None:
+    """List the judges that --judge takes by name.
+
+    \b
+    datasheet judges list
+    """
+    from datasheet.config import load_config
+    from datasheet.workflows.judges import listed
+
+    rows = listed(load_config(config))
+    if as_json:
+        click.echo(json.dumps(rows, indent=2))
+        return
+    for row in rows:
+        click.echo(visible(f"{row['name']:<18} {row['adapter']:<8} {row['model']:<36} {row['origin']}"))
+
+
+@judges.command("show")
+@click.argument("name", metavar="NAME")
+@_config
+@_json
+def show_judge(name: str, config: Path | None, as_json: bool) -> None:
+    """Show what a judge's name stands for: model, URL, settings, and where they come from. No key is read.
+
+    \b
+    datasheet judges show qwen32b
+    """
+    from datasheet.config import load_config
+    from datasheet.workflows.judges import shown
+
+    settings = shown(name, load_config(config))
+    if as_json:
+        click.echo(json.dumps(settings, indent=2))
+        return
+    for key, value in settings.items():
+        click.echo(visible(f"{key}: {value}"))
+
+
+@judges.command("check")
+@click.argument("name", metavar="NAME")
+@_config
+@_json
+def check_judge(name: str, config: Path | None, as_json: bool) -> None:
+    """Make a few probe calls and say what works: the reply's format, seed, determinism, log-probabilities.
+
+    \b
+    datasheet judges check qwen32b
+    """
+    from datasheet.config import load_config
+    from datasheet.workflows.judges import checked
+
+    report = checked(name, load_config(config))
+    if as_json:
+        click.echo(json.dumps(report, indent=2))
+    else:
+        for key, value in report.items():
+            click.echo(visible(f"{key}: {value}"))
+    raise click.exceptions.Exit(0 if report["valid_replies"] else EXIT_USAGE)
+
+
+@judges.command("prompts")
+@_json
+def prompts(as_json: bool) -> None:
+    """List the prompt variants.
+
+    \b
+    datasheet judges prompts
+    """
+    from datasheet.workflows.judges import prompt_variants
+
+    rows = prompt_variants()
+    if as_json:
+        click.echo(json.dumps(rows, indent=2))
+        return
+    for row in rows:
+        ties = "ties allowed" if row["ties_allowed"] else "no ties"
+        click.echo(visible(f"{row['name']:<14} {ties:<13} {row['title']}"))

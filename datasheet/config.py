@@ -1,0 +1,194 @@
+"""``datasheet.toml``: judges and limits of one's own, and the rules of what a found file may do.
+
+Layers, the first that knows a name wins: the file of ``--config``, a ``datasheet.toml`` in the working folder, the one
+in the user's configuration folder. A file that merely lies in the working folder may come from anyone (a clone, a
+download), so it may not name programs or Python code to run, and a key from the environment goes only to hosts that
+the user's own file, or the named one, binds it to.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from platformdirs import user_config_path
+
+from datasheet.errors import UsageError
+
+FILE_NAME = "datasheet.toml"
+EXECUTABLE_ADAPTERS = ("python", "command")
+KEY_HOSTS: Mapping[str, tuple[str, ...]] = {"OPENAI_API_KEY": ("api.openai.com",)}
+"""Hosts that a key may go to without any configuration."""
+
+Origin = Literal["flag", "folder", "user"]
+
+_TABLES = ("judge", "keys", "limits")
+_MAX_BYTES = 1_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layer:
+    """One file: where it was found, and its tables."""
+
+    origin: Origin
+    path: Path
+    judges: Mapping[str, Mapping[str, Any]]
+    keys: Mapping[str, tuple[str, ...]]
+    limits: Mapping[str, float]
+
+    @property
+    def trusted(self) -> bool:
+        """The user named this file, or keeps it with their own configuration."""
+        return self.origin != "folder"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeEntry:
+    """A configured judge: its settings as written, and the layer they come from."""
+
+    name: str
+    settings: Mapping[str, Any]
+    layer: Layer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Config:
+    """The layers that were found, strongest first."""
+
+    layers: tuple[Layer, ...] = field(default=())
+
+    def judge(self, name: str) -> JudgeEntry | None:
+        """The judge of a name, or None."""
+        for layer in self.layers:
+            if name in layer.judges:
+                return JudgeEntry(name=name, settings=layer.judges[name], layer=layer)
+        return None
+
+    def judge_names(self) -> list[str]:
+        """Names of all configured judges, sorted."""
+        return sorted({name for layer in self.layers for name in layer.judges})
+
+    def key_for(self, host: str) -> str | None:
+        """Name of the environment variable whose key the user binds to a host, or None."""
+        for bindings in (*(layer.keys for layer in self.layers if layer.trusted), KEY_HOSTS):
+            for name, hosts in bindings.items():
+                if host in hosts:
+                    return name
+        return None
+
+    def may_send(self, key_name: str, host: str) -> bool:
+        """Whether the user binds a key to a host."""
+        bindings = (*(layer.keys for layer in self.layers if layer.trusted), KEY_HOSTS)
+        return any(host in hosts for keys in bindings for name, hosts in keys.items() if name == key_name)
+
+    @property
+    def limits(self) -> dict[str, float]:
+        """Limits of flags that any layer sets, the strongest layer's winning."""
+        merged: dict[str, float] = {}
+        for layer in reversed(self.layers):
+            merged |= layer.limits
+        return merged
+
+
+def user_folder() -> Path:
+    """The user's own configuration folder."""
+    return user_config_path("judge-datasheet")
+
+
+def load_config(flag: str | Path | None = None, *, folder: Path | None = None) -> Config:
+    """Read the layers that exist.
+
+    Parameters
+    ----------
+    flag
+        The file of ``--config``; it must exist.
+    folder
+        The working folder; the present one if None.
+
+    Raises
+    ------
+    UsageError
+        A file can't be read or breaks a rule; the message names it and the place.
+    """
+    layers = []
+    if flag is not None:
+        layers.append(_read(Path(flag), "flag"))
+    here = (folder or Path()) / FILE_NAME
+    if here.is_file() and not any(layer.path.resolve() == here.resolve() for layer in layers):
+        layers.append(_read(here, "folder"))
+    own = user_folder() / FILE_NAME
+    if own.is_file():
+        layers.append(_read(own, "user"))
+    return Config(layers=tuple(layers))
+
+
+def _read(path: Path, origin: Origin) -> Layer:
+    try:
+        content = path.read_bytes()
+    except OSError as problem:
+        raise UsageError(f"the configuration {path} can't be read: {problem.strerror}") from None
+    if len(content) > _MAX_BYTES:
+        raise UsageError(f"the configuration {path} is larger than {_MAX_BYTES:,} bytes")
+    try:
+        tables = tomllib.loads(content.decode("utf-8"))
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as problem:
+        raise UsageError(f"the configuration {path} is not TOML: {problem}") from None
+    unknown = sorted(set(tables) - set(_TABLES))
+    if unknown:
+        raise UsageError(f"{path}: unknown table {unknown[0]!r}: expected {', '.join(_TABLES)}")
+    for name in _TABLES:
+        if not isinstance(tables.get(name, {}), dict):
+            raise UsageError(f"{path}: {name!r} should be a table")
+    layer = Layer(
+        origin=origin,
+        path=path,
+        judges=_judges(path, tables.get("judge", {})),
+        keys=_keys(path, tables.get("keys", {})),
+        limits=_limits(path, tables.get("limits", {})),
+    )
+    _check_trust(layer)
+    return layer
+
+
+def _judges(path: Path, table: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    for name, settings in table.items():
+        if not isinstance(settings, dict) or not isinstance(settings.get("adapter"), str):
+            raise UsageError(f'{path}: [judge.{name}] should be a table with an adapter, such as adapter = "openai"')
+    return dict(table)
+
+
+def _keys(path: Path, table: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    keys = {}
+    for name, hosts in table.items():
+        hosts = [hosts] if isinstance(hosts, str) else hosts
+        if not isinstance(hosts, list) or not all(isinstance(host, str) for host in hosts):
+            raise UsageError(f'{path}: [keys] {name} should be a host or a list of hosts, such as ["api.example.com"]')
+        keys[name] = tuple(hosts)
+    return keys
+
+
+def _limits(path: Path, table: Mapping[str, Any]) -> dict[str, float]:
+    for name, value in table.items():
+        if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
+            raise UsageError(f"{path}: [limits] {name} should be a number of 0 or more, found {value!r}")
+    return dict(table)
+
+
+def _check_trust(layer: Layer) -> None:
+    """A file found in the working folder may not run anything, nor say where keys go."""
+    if layer.trusted:
+        return
+    hint = f"put it in your own configuration ({user_folder() / FILE_NAME}) or name it by --config"
+    for name, settings in layer.judges.items():
+        if settings["adapter"] in EXECUTABLE_ADAPTERS:
+            raise UsageError(
+                f"{layer.path}: [judge.{name}] would run code ({settings['adapter']}), "
+                f"which a file found in the working folder may not do: {hint}"
+            )
+    if layer.keys:
+        raise UsageError(
+            f"{layer.path}: [keys] says where keys go, which a file found in the working folder may not: {hint}"
+        )

@@ -1,0 +1,1 @@
+"""Workflows: one short file a command, the only places where the rooms meet."""

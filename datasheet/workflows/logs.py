@@ -1,0 +1,89 @@
+"""``datasheet log``: check a trial log, and write it as a verdict log."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from datasheet.errors import UsageError
+from datasheet.exchange.verdict_log import write_verdict_log
+from datasheet.prompts import PARSER, PromptVariant, parse
+from datasheet.trials.log import TrialLog
+from datasheet.workflows.build import LOG_NAME
+from datasheet.workflows.logged import reading_row, variant_of
+
+
+def log_path(source: Path) -> Path:
+    """The trial log of a folder, or the file itself."""
+    return source / LOG_NAME if source.is_dir() else source
+
+
+def verify(source: Path) -> list[str]:
+    """Faults of a trial log, one sentence each."""
+    with TrialLog.read(log_path(source)) as log:
+        return log.verify()
+
+
+def export(source: Path, target: Path, *, raw: bool = True, force: bool = False) -> int:
+    """Write a trial log as a verdict log; returns the number of readings.
+
+    Parameters
+    ----------
+    raw
+        With the judge's own words, without which the log can be analysed but not replayed.
+
+    Raises
+    ------
+    UsageError
+        The target exists, and ``force`` is not given.
+    """
+    if target.exists() and not force:
+        raise UsageError(f"{target} exists already: name another file, or give --force to replace it")
+    with TrialLog.read(log_path(source)) as log:
+        variant = variant_of(log)
+        held = log.instrument
+        header = {
+            **{field: held[field] for field in ("judge", "judge_id", "adapter", "model", "prompt", "prompt_hash")},
+            **{field: held[field] for field in ("rubric_hash", "bank", "bank_hash")},
+            "decoding": json.loads(held["decoding"]),
+            "simulated": held["simulated"] == "yes",
+            "ties_allowed": variant.ties_allowed,
+            "parser": PARSER,
+            "length_unit": "words",
+        }
+        return write_verdict_log(target, header, _rows(log, variant, raw=raw))
+
+
+def _rows(log: TrialLog, variant: PromptVariant, *, raw: bool) -> Iterator[Mapping[str, Any]]:
+    for logged in log.readings():
+        reply = logged.reply
+        row = reading_row(logged, parse(variant, reply))
+        yield {
+            "pair": row.stimulus,
+            "order": row.order,
+            "repeat": row.repeat,
+            "verdict": row.outcome,
+            "invalid": row.invalid,
+            "abstained": row.abstained or None,
+            "probe": row.probe,
+            "arm": row.arm,
+            "task": row.task,
+            "delta_q": row.delta_q,
+            "level_a": row.level_a,
+            "level_b": row.level_b,
+            "length_a": row.length_a,
+            "length_b": row.length_b,
+            "filler_b": row.filler_b,
+            "trial": logged.key,
+            "reported_model": reply.model or None,
+            "finish_reason": reply.finish_reason or None,
+            "refusal": reply.refusal or None,
+            "fingerprint": reply.fingerprint or None,
+            "prompt_tokens": reply.prompt_tokens,
+            "completion_tokens": reply.completion_tokens,
+            "latency_s": reply.latency_s,
+            "at": logged.at,
+            "raw": reply.text if raw else None,
+        }

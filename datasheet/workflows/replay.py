@@ -1,0 +1,59 @@
+"""A replay judge from an exported verdict log: the replies of an earlier run, to be read again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from datasheet.errors import VerdictLogError
+from datasheet.exchange.verdict_log import json_lines, read_header
+from datasheet.judge.replay import ReplayJudge
+from datasheet.records import Reply
+
+_TEXTS = ("finish_reason", "refusal", "fingerprint")
+_IDENTITY = ("adapter", "model", "decoding")
+
+
+def replay_judge(path: Path) -> ReplayJudge:
+    """The judge whose replies a log holds.
+
+    Raises
+    ------
+    VerdictLogError
+        The log was not written by ``datasheet log export``, or without the raw replies.
+    """
+    header, rows = read_header(json_lines(path), path.name)
+    if not all(field in header for field in _IDENTITY):
+        raise VerdictLogError(
+            f"{path.name} can't be replayed: expected a log of `datasheet log export` with the judge's "
+            f"{', '.join(_IDENTITY)} in its first line. For a log made elsewhere use `datasheet analyze`"
+        )
+    replies = {str(row.get("trial")): _reply(row, f"{path.name} line {number}") for number, row in rows}
+    return ReplayJudge(
+        replies,
+        adapter=str(header["adapter"]),
+        model=str(header["model"]),
+        decoding=header["decoding"] if isinstance(header["decoding"], dict) else {},
+        simulated=bool(header.get("simulated")),
+        source=path.name,
+    )
+
+
+def _reply(row: Mapping[str, Any], where: str) -> Reply:
+    if not isinstance(row.get("raw"), str) or not isinstance(row.get("trial"), str):
+        raise VerdictLogError(
+            f"{where}: can't be replayed without the fields 'trial' and 'raw' (the judge's own words)"
+        )
+    return Reply(
+        text=row["raw"],
+        **{field: str(row.get(field) or "") for field in _TEXTS},
+        model=str(row.get("reported_model") or ""),
+        prompt_tokens=_count(row.get("prompt_tokens")),
+        completion_tokens=_count(row.get("completion_tokens")),
+        latency_s=float(row["latency_s"]) if isinstance(row.get("latency_s"), int | float) else 0.0,
+    )
+
+
+def _count(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None

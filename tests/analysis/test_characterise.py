@@ -1,0 +1,360 @@
+"""The analysis as a whole: published figures, laws, degenerate logs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from readings_made import ladder_rows, same_quality, same_quality_rows, vacuum_rows
+
+from datasheet.analysis.characterise import NO_TIES, characterise
+from datasheet.errors import EstimationError
+from datasheet.readings import ReadingRow, Readings
+
+OUTCOMES = st.sampled_from(["first", "tie", "second", None])
+
+
+def row_lists(outcomes: st.SearchStrategy[str | None] = OUTCOMES) -> st.SearchStrategy[list[ReadingRow]]:
+    pair = st.tuples(st.integers(0, 3), st.lists(st.tuples(outcomes, outcomes), min_size=1, max_size=2))
+
+    def rows(pairs: list[tuple[int, list[tuple[str | None, str | None]]]]) -> list[ReadingRow]:
+        return [
+            ReadingRow(
+                stimulus=f"s{index}",
+                probe="same_quality",
+                arm="same_subset",
+                task=f"t{task}",
+                delta_q=0,
+                order=order,
+                repeat=repeat,
+                outcome=outcome,
+                invalid=None if outcome else "no_verdict",
+            )
+            for index, (task, repeats) in enumerate(pairs)
+            for repeat, both in enumerate(repeats)
+            for order, outcome in zip(("ab", "ba"), both, strict=True)
+        ]
+
+    return st.lists(pair, min_size=1, max_size=12).map(rows)
+
+
+def value(found: object, key: str) -> float | None:
+    return found.estimates[key].estimate  # type: ignore[attr-defined, no-any-return]
+
+
+@settings(deadline=None)
+@given(row_lists())
+def test_the_identity_holds_on_any_log(rows: list[ReadingRow]) -> None:
+    """Classes sum to 1 and raw = SCS + PFP + OC + OSC/2, counted here from the rows alone."""
+    found = characterise(Readings.from_rows(rows))
+    scores: dict[str, list[float]] = {}
+    by_pair: dict[tuple[str, int], dict[str, str | None]] = {}
+    for row in rows:
+        by_pair.setdefault((row.stimulus, row.repeat), {})[row.order] = row.outcome
+    for (stimulus, _), pair in by_pair.items():
+        if None not in pair.values():
+            scores.setdefault(stimulus, []).append(sum(outcome != "tie" for outcome in pair.values()) / 2)
+    if not scores:
+        assert found.estimates["raw_false_preference"].status == "not_measured"
+        return
+    raw = np.mean([np.mean(of_pair) for of_pair in scores.values()])
+    assert value(found, "raw_false_preference") == pytest.approx(raw)
+    scs, pfp, osc, none = (
+        value(found, key)
+        for key in (
+            "stable_cross_sensitivity",
+            "positional_false_preference",
+            "one_sided_commitment",
+            "no_preference",
+        )
+    )
+    assert None not in (scs, pfp, osc, none)
+    assert scs + pfp + osc + none == pytest.approx(1)  # type: ignore[operator]
+    assert scs + pfp + osc / 2 == pytest.approx(raw)  # type: ignore[operator]
+    assert value(found, "first_first") + value(found, "second_second") == pytest.approx(pfp)  # type: ignore[operator]
+
+
+@settings(deadline=None)
+@given(row_lists(), st.randoms(use_true_random=False))
+def test_permuting_rows_changes_nothing(rows: list[ReadingRow], random: object) -> None:
+    shuffled = list(rows)
+    random.shuffle(shuffled)  # type: ignore[attr-defined]
+    assert characterise(Readings.from_rows(shuffled)).estimates == characterise(Readings.from_rows(rows)).estimates
+
+
+def relabelled(row: ReadingRow) -> ReadingRow:
+    """Contents renamed: a becomes b, so order ab becomes ba; what stands in each slot stays."""
+    return replace(row, order={"ab": "ba", "ba": "ab"}[row.order])
+
+
+def mirrored(row: ReadingRow) -> ReadingRow:
+    """Slots mirrored: what was first is second, and verdicts with it."""
+    slots = {"first": "second", "second": "first"}
+    outcome = slots.get(row.outcome, row.outcome) if row.outcome else None
+    return replace(row, order={"ab": "ba", "ba": "ab"}[row.order], outcome=outcome)
+
+
+@settings(deadline=None)
+@given(row_lists())
+def test_relabelling_contents_and_mirroring_slots(rows: list[ReadingRow]) -> None:
+    found = characterise(Readings.from_rows(rows)).estimates
+    renamed = characterise(Readings.from_rows([relabelled(row) for row in rows])).estimates
+    turned = characterise(Readings.from_rows([mirrored(row) for row in rows])).estimates
+    classes = ("stable_cross_sensitivity", "positional_false_preference", "one_sided_commitment", "no_preference")
+    for key in (*classes, "first_first", "second_second", "raw_false_preference"):
+        assert renamed[key] == found[key]
+    for key in (*classes, "raw_false_preference"):
+        assert turned[key].estimate == pytest.approx(found[key].estimate)
+    assert turned["first_first"] == found["second_second"]
+    assert turned["second_second"] == found["first_first"]
+
+
+def test_relabelling_turns_the_ladder_round_and_mirroring_leaves_it() -> None:
+    rows = ladder_rows({1: (30, 10, 20)})
+    found = characterise(Readings.from_rows(rows)).estimates
+    renamed = characterise(Readings.from_rows([relabelled(row) for row in rows])).estimates
+    turned = characterise(Readings.from_rows([mirrored(row) for row in rows])).estimates
+    assert renamed["p_correct_1"] == found["wrong_choice_1"]
+    assert turned["p_correct_1"] == found["p_correct_1"]
+    assert turned["p_correct_1@ab"] == found["p_correct_1@ba"]
+
+
+def published(
+    *, dark: int, classes: dict[str, int], ladder: dict[int, tuple[int, int, int]], ties: bool = True
+) -> list[ReadingRow]:
+    return [
+        *vacuum_rows(first=dark, tie=30 - dark),
+        *same_quality_rows(**classes),
+        *ladder_rows(ladder),
+    ]
+
+
+# Counts that give the figures published in arXiv 2606.15610, Tables 3 and 4 (ladder: 50/40/30/20/10 pairs, two orders).
+LLAMA8B = published(
+    dark=20,
+    classes={"stable": 2, "first_first": 58},
+    ladder={1: (52, 0, 48), 2: (44, 0, 36), 3: (40, 0, 20), 4: (31, 0, 9), 5: (18, 0, 2)},
+)
+QWEN14B = published(
+    dark=0,
+    classes={"stable": 27, "first_first": 32, "one_sided": 1},
+    ladder={1: (92, 2, 6), 2: (78, 0, 2), 3: (60, 0, 0), 4: (40, 0, 0), 5: (20, 0, 0)},
+)
+QWEN32B = published(
+    dark=0,
+    classes={"first_first": 5, "one_sided": 21, "none": 34},
+    ladder={1: (94, 6, 0), 2: (80, 0, 0), 3: (60, 0, 0), 4: (40, 0, 0), 5: (20, 0, 0)},
+)
+STRICT_TIE = published(
+    dark=0,
+    classes={"none": 60},
+    ladder={1: (50, 50, 0), 2: (76, 4, 0), 3: (60, 0, 0), 4: (40, 0, 0), 5: (20, 0, 0)},
+)
+PUBLISHED = {
+    # judge: DC, raw, SCS, PFP, OSC, NP, empirical threshold (estimate or "≤ 1"), profile, class
+    "llama8b": (LLAMA8B, 0.667, 1.000, 0.033, 0.967, 0.000, 0.000, 4, "presentation-conflicted", "B"),
+    "qwen14b": (QWEN14B, 0.000, 0.992, 0.450, 0.533, 0.017, 0.000, "≤ 1", "mixed stable-positional", "A, Δ0 caveat"),
+    "qwen32b": (QWEN32B, 0.000, 0.258, 0.000, 0.083, 0.350, 0.567, "≤ 1", "vacuum-clean", "A"),
+}
+
+
+@pytest.mark.parametrize("judge", sorted(PUBLISHED))
+def test_published_rows(judge: str) -> None:
+    rows, dark, raw, scs, pfp, osc, none, threshold, profile, letter = PUBLISHED[judge]
+    found = characterise(Readings.from_rows(rows))
+    keys = (
+        "dark_current",
+        "raw_false_preference",
+        "stable_cross_sensitivity",
+        "positional_false_preference",
+        "one_sided_commitment",
+        "no_preference",
+    )
+    for key, expected in zip(keys, (dark, raw, scs, pfp, osc, none), strict=True):
+        assert value(found, key) == pytest.approx(expected, abs=5e-4), key
+    estimate = found.estimates["threshold_75_empirical"]
+    if threshold == "≤ 1":
+        assert (estimate.status, estimate.high, estimate.estimate) == ("bounded", 1, None)
+    else:
+        assert (estimate.status, estimate.estimate) == ("measured", threshold)
+    assert (found.profile.name, found.profile.class_letter) == (profile, letter)
+
+
+def test_published_strict_tie_row() -> None:
+    found = characterise(Readings.from_rows(STRICT_TIE))
+    assert value(found, "raw_false_preference") == 0
+    assert value(found, "p_correct_1") == 0.5
+    assert value(found, "wrong_choice_1") == 0
+    assert value(found, "miss_by_tie_1") == 0.5
+    assert value(found, "accuracy_non_ties_1") == 1
+    assert value(found, "p_correct_5") == 1
+    assert found.profile.raised("conservative")
+
+
+def test_other_counts_give_other_figures() -> None:
+    rows = published(
+        dark=3, classes={"stable": 6, "second_second": 12, "none": 42}, ladder={1: (70, 10, 20), 5: (20, 0, 0)}
+    )
+    found = characterise(Readings.from_rows(rows))
+    assert value(found, "dark_current") == pytest.approx(0.1)
+    assert value(found, "stable_cross_sensitivity") == pytest.approx(0.1)
+    assert value(found, "second_second") == pytest.approx(0.2)
+    assert value(found, "raw_false_preference") == pytest.approx(0.3)
+    assert value(found, "p_correct_1") == pytest.approx(0.7)
+    assert value(found, "accuracy_non_ties_1") == pytest.approx(70 / 90)
+
+
+def test_raw_intervals_of_independent_pairs() -> None:
+    """60 pairs without tasks; limits worked out independently, with the design effect of scores in {0, 1/2, 1}."""
+    cases = [
+        ({"first_first": 60}, 1.0, 0.9398, 1.0),
+        ({"stable": 27, "first_first": 32, "one_sided": 1}, 0.9917, 0.9540, 0.9985),
+        ({"first_first": 5, "one_sided": 21, "none": 34}, 0.2583, 0.1853, 0.3479),
+    ]
+    for classes, share, low, high in cases:
+        rows = [replace(row, task=None) for row in same_quality_rows(**classes)]
+        estimate = characterise(Readings.from_rows(rows)).estimates["raw_false_preference"]
+        assert (estimate.estimate, estimate.low, estimate.high) == pytest.approx((share, low, high), abs=5e-5)
+
+
+def coin_flip(seed: int) -> Readings:
+    """A judge that flips a fair coin on each call: SCS and PFP are both near .5 and mean nothing."""
+    rng = np.random.default_rng(seed)
+    flips = [(str(ab), str(ba)) for ab, ba in rng.choice(["first", "second"], size=(120, 2))]
+    rows = [
+        *same_quality_rows(tasks=20, readings=flips),
+        *vacuum_rows(first=30, tie=30, tasks=20),
+        *ladder_rows({1: (50, 0, 50), 5: (10, 0, 10)}, tasks=20),
+    ]
+    return Readings.from_rows(rows)
+
+
+def test_a_coin_flip_is_noisy_and_never_mixed() -> None:
+    """Each of two tests errs in one log of twenty, so about nine coin flips in ten are called noisy."""
+    profiles = [characterise(coin_flip(seed)).profile for seed in range(40)]
+    assert sum(profile.name == "noisy" for profile in profiles) >= 32
+    assert not any(profile.name == "mixed stable-positional" for profile in profiles)
+
+
+def test_a_prompt_without_ties() -> None:
+    rows = [
+        *same_quality_rows(stable=20, first_first=30, second_second=10),
+        *vacuum_rows(first=30),
+        *ladder_rows({1: (80, 0, 20), 5: (20, 0, 0)}),
+    ]
+    found = characterise(Readings.from_rows(rows, ties_allowed=False))
+    for key in ("dark_current", "raw_false_preference", "no_preference", "one_sided_commitment", "criterion"):
+        assert found.estimates[key].status == "not_applicable", key
+        assert found.estimates[key].reason == NO_TIES
+    assert value(found, "stable_cross_sensitivity") == pytest.approx(1 / 3)
+    assert value(found, "positional_false_preference") == pytest.approx(2 / 3)
+    assert value(found, "position_log_odds") == pytest.approx(np.log(30 / 10) / 2)
+    assert found.profile.name != "vacuum-clean"
+    assert {flag.name: flag.state for flag in found.profile.flags}["dark"] == "not_applicable"
+
+
+def test_a_tie_where_none_is_allowed_is_refused() -> None:
+    with pytest.raises(EstimationError, match="ties are not allowed"):
+        same_quality(ties_allowed=False, none=1)
+
+
+def test_one_order_measures_what_it_can() -> None:
+    rows = [row for row in (*QWEN32B, *()) if row.order == "ab"]
+    found = characterise(Readings.from_rows(rows))
+    assert found.estimates["stable_cross_sensitivity"].status == "not_measured"
+    assert "needs both orders" in found.estimates["stable_cross_sensitivity"].reason
+    assert found.estimates["p_correct_1"].status == "measured"
+    assert found.anything_measured
+
+
+def test_all_ties_bound_the_threshold() -> None:
+    rows = [*same_quality_rows(none=60), *vacuum_rows(tie=30), *ladder_rows({1: (0, 100, 0), 5: (0, 20, 0)})]
+    found = characterise(Readings.from_rows(rows))
+    threshold = found.estimates["threshold_75_empirical"]
+    assert (threshold.status, threshold.low, threshold.high) == ("bounded", 5, None)
+    assert value(found, "raw_false_preference") == 0
+    assert found.profile.name == "insensitive"
+
+
+def test_all_invalid_concludes_nothing() -> None:
+    rows = [replace(row, outcome=None, invalid="no_verdict") for row in QWEN32B]
+    found = characterise(Readings.from_rows(rows))
+    assert not found.anything_measured
+    assert value(found, "invalid_rate") == 1
+    assert value(found, "invalid_rate@no_verdict") == 1
+
+
+def test_no_readings_at_all() -> None:
+    with pytest.raises(EstimationError, match="no readings"):
+        characterise(Readings.from_rows([]))
+
+
+def test_too_few_pairs_are_undetermined_whatever_they_show() -> None:
+    rows = [*same_quality_rows(first_first=19), *vacuum_rows(tie=30)]
+    assert characterise(Readings.from_rows(rows)).profile.name == "undetermined"
+
+
+def test_twelve_vacuum_readings_are_never_clean() -> None:
+    rows = [row for row in QWEN32B if row.probe != "vacuum"] + vacuum_rows(tie=12)
+    assert characterise(Readings.from_rows(rows)).profile.name == "undetermined"
+
+
+def test_repeats_do_not_inflate_n() -> None:
+    rows = same_quality_rows(stable=10, none=10)
+    tripled = [replace(row, repeat=repeat) for row in rows for repeat in range(3)]
+    once, thrice = characterise(Readings.from_rows(rows)), characterise(Readings.from_rows(tripled))
+    for key in ("stable_cross_sensitivity", "raw_false_preference", "no_preference"):
+        one, three = once.estimates[key], thrice.estimates[key]
+        assert (three.n, three.n_clusters) == (one.n, one.n_clusters)
+        assert (three.estimate, three.low, three.high) == pytest.approx((one.estimate, one.low, one.high))
+    assert value(thrice, "self_consistency") == 1
+    assert once.estimates["self_consistency"].status == "not_measured"
+
+
+def test_self_consistency_counts_agreeing_pairs_of_repeats() -> None:
+    outcomes = ["first", "first", "tie"]
+    rows = [
+        ReadingRow(stimulus="s", probe="same_quality", arm="same_subset", order="ab", repeat=i, outcome=outcome)
+        for i, outcome in enumerate(outcomes)
+    ]
+    found = characterise(Readings.from_rows(rows))
+    assert value(found, "self_consistency") == pytest.approx(1 / 3)
+    assert found.unstable == 1
+
+
+def test_both_orders_of_an_identical_pair_count_once() -> None:
+    rows = vacuum_rows(first=4, tie=8)
+    other = [replace(row, order="ba", outcome="tie") for row in rows]
+    found = characterise(Readings.from_rows([*rows, *other]))
+    assert value(found, "dark_current") == pytest.approx(4 / 24)
+    assert found.estimates["dark_current"].n == 12
+    assert any("both orders of vacuum pairs" in note for note in found.notes)
+
+
+def test_missing_readings_are_bounded_not_guessed() -> None:
+    rows = ladder_rows({1: (60, 20, 20)})
+    holed = [replace(row, outcome=None, invalid="refusal") if i < 10 else row for i, row in enumerate(rows)]
+    found = characterise(Readings.from_rows(holed))
+    bound = found.missing["p_correct_1"]
+    assert (bound.lowest, bound.highest, bound.missing, bound.total) == (0.5, 0.6, 10, 100)
+    assert value(found, "p_correct_1") == pytest.approx(50 / 90)
+
+
+def test_the_prefix_arm_alone_is_confounded_with_length() -> None:
+    alone = characterise(Readings.from_rows(QWEN32B))
+    assert alone.estimates["p_correct_1"].flags == ("confounded_with_length",)
+    filled = [replace(row, stimulus=f"f{row.stimulus}", arm="filled_even") for row in ladder_rows({1: (20, 0, 0)})]
+    both = characterise(Readings.from_rows([*QWEN32B, *filled]))
+    assert both.estimates["p_correct_1"].flags == ()
+    assert value(both, "p_correct_1@filled_even") == 1
+
+
+def test_a_threshold_is_censored_only_where_supported() -> None:
+    """P_correct(1) = .8 over ten tasks does not show that the threshold lies at or below 1."""
+    found = characterise(Readings.from_rows(ladder_rows({1: (16, 4, 0), 2: (20, 0, 0)})))
+    threshold = found.estimates["threshold_75_empirical"]
+    assert threshold.status == "undetermined"
+    assert "more tasks would decide" in threshold.reason
