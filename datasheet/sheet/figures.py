@@ -1,0 +1,281 @@
+"""The figures of a datasheet as SVG: text stays text, shapes and dashes carry what colours do.
+
+Presentation attributes hold the looks for print; the classes let a style sheet recolour the same markup for the dark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+from datasheet.sheet.formats import number
+from datasheet.visible import visible
+
+Point = Mapping[str, Any]
+"""A point of ``curves.ladder``: arm, delta_q, n, and a share with its limits for each event."""
+
+INK, MUTED, GRID, PAPER = "#1c2026", "#5a6270", "#d9dce1", "#ffffff"
+TARGET = 0.75
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Look:
+    """How an event is drawn: its words, its class, colour, shape and dashes."""
+
+    event: str
+    label: str
+    name: str
+    colour: str
+    dashes: str
+    shape: str
+
+
+_LOOKS = (
+    _Look(event="p_correct", label="better answer", name="s1", colour="#12507b", dashes="", shape="circle"),
+    _Look(event="miss_by_tie", label="tie", name="s2", colour="#8a6100", dashes="6 3", shape="square"),
+    _Look(event="wrong_choice", label="worse answer", name="s3", colour="#a3243b", dashes="1.5 3", shape="triangle"),
+)
+
+
+def _tag(tag: str, content: str = "", /, **attributes: object) -> str:
+    """An SVG element; underscores in attribute names stand for hyphens, ``name`` for the class."""
+    named = {"class" if key == "name" else key.replace("_", "-"): value for key, value in attributes.items()}
+    printed = "".join(f' {key}="{escape(_short(value))}"' for key, value in named.items() if value != "")
+    return f"<{tag}{printed}>{content}</{tag}>" if content else f"<{tag}{printed}/>"
+
+
+def _short(value: object) -> str:
+    return f"{value:.2f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
+
+
+def _text(words: str, x: float, y: float, /, **attributes: object) -> str:
+    looks: dict[str, object] = {"name": "ink", "fill": INK, "font_size": 12, **attributes}
+    return _tag("text", escape(visible(words, most=80)), x=x, y=y, **looks)
+
+
+def _line(x1: float, y1: float, x2: float, y2: float, /, **attributes: object) -> str:
+    return _tag("line", x1=x1, y1=y1, x2=x2, y2=y2, **attributes)
+
+
+def _svg(identity: str, title: str, description: str, size: tuple[float, float], parts: Iterable[str]) -> str:
+    """A figure with its alternative text: WeasyPrint takes the title, screen readers both."""
+    width, height = size
+    head = _tag("title", escape(visible(title)), id=f"{identity}-title")
+    head += _tag("desc", escape(visible(description)), id=f"{identity}-desc")
+    return _tag(
+        "svg",
+        head + "".join(parts),
+        xmlns="http://www.w3.org/2000/svg",
+        viewBox=f"0 0 {width:g} {height:g}",
+        width=width,
+        height=height,
+        role="img",
+        aria_labelledby=f"{identity}-title {identity}-desc",
+        font_family="Datasheet Sans, Datasheet Math, Noto Sans, sans-serif",
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Axes:
+    """A plot of shares (0 to 1) against quality steps."""
+
+    left: float
+    top: float
+    width: float
+    height: float
+    steps: Sequence[int]
+
+    def x(self, delta_q: int, nudge: float = 0.0) -> float:
+        """Where a step lies; ``nudge`` (pixels) keeps the bars of two series apart."""
+        first, last = self.steps[0], self.steps[-1]
+        margin = min(26.0, self.width / 8)
+        span = self.width - 2 * margin
+        place = 0.5 if first == last else (delta_q - first) / (last - first)
+        return self.left + margin + place * span + nudge
+
+    def y(self, share: float) -> float:
+        return self.top + (1 - share) * self.height
+
+    def frame(self, ticks: Sequence[float], size: int) -> list[str]:
+        """Grid, axis labels, and the line at three readings in four."""
+        parts = []
+        right, bottom = self.left + self.width, self.top + self.height
+        for tick in ticks:
+            y = self.y(tick)
+            parts.append(_line(self.left, y, right, y, stroke=GRID, name="grid", stroke_width=1))
+            label = f"{tick:g}"
+            parts.append(
+                _text(label, self.left - 6, y + 4, text_anchor="end", font_size=size, name="muted", fill=MUTED)
+            )
+        y = self.y(TARGET)
+        parts.append(_line(self.left, y, right, y, stroke=MUTED, name="axis", stroke_width=0.8, stroke_dasharray="2 3"))
+        parts.append(_line(self.left, bottom, right, bottom, stroke=INK, name="axis", stroke_width=1))
+        for step in self.steps:
+            label = _text(f"{step:g}", self.x(step), bottom + 16, text_anchor="middle", font_size=size)
+            parts.append(_line(self.x(step), bottom, self.x(step), bottom + 4, stroke=INK, name="axis"))
+            parts.append(label)
+        return parts
+
+
+def _marker(look: _Look, x: float, y: float) -> str:
+    if look.shape == "circle":
+        return _tag("circle", cx=x, cy=y, r=4, fill=look.colour, name=f"{look.name} solid")
+    if look.shape == "square":
+        return _tag(
+            "rect", x=x - 3.6, y=y - 3.6, width=7.2, height=7.2, fill=PAPER, stroke=look.colour, stroke_width=1.6,
+            name=f"{look.name} open",
+        )  # fmt: skip
+    corners = f"{x:.2f},{y - 4.6:.2f} {x + 4.4:.2f},{y + 3.4:.2f} {x - 4.4:.2f},{y + 3.4:.2f}"
+    return _tag("polygon", points=corners, fill=look.colour, name=f"{look.name} solid")
+
+
+def _series(axes: _Axes, points: Sequence[Point], look: _Look, nudge: float = 0.0) -> list[str]:
+    """One event over the steps: a line, an interval bar and a marker for each step."""
+    stroke = {"stroke": look.colour, "name": look.name}
+    places = [(axes.x(point["delta_q"], nudge), point[look.event]) for point in points]
+    trace = " ".join(f"{x:.2f},{axes.y(event['share']):.2f}" for x, event in places)
+    parts = [_tag("polyline", points=trace, fill="none", stroke_width=1.4, stroke_dasharray=look.dashes, **stroke)]
+    for x, event in places:
+        if event["low"] is not None and event["high"] is not None:
+            low, high = axes.y(event["low"]), axes.y(event["high"])
+            parts.append(_line(x, low, x, high, stroke_width=1.4, **stroke))
+            parts += [_line(x - 3, end, x + 3, end, stroke_width=1.4, **stroke) for end in (low, high)]
+        parts.append(_marker(look, x, axes.y(event["share"])))
+    return parts
+
+
+def _ascending(points: Iterable[Point]) -> list[Point]:
+    return sorted(points, key=lambda point: int(point["delta_q"]))
+
+
+def _described(points: Sequence[Point], event: str) -> str:
+    return ", ".join(f"{number(point[event]['share'])} at ΔQ {point['delta_q']}" for point in points)
+
+
+def ladder_curve(points: Sequence[Point], *, ties_allowed: bool) -> str:
+    """The shares of better answer, tie and worse answer against the quality difference, with interval bars."""
+    points = _ascending(points)
+    looks = [look for look in _LOOKS if ties_allowed or look.event != "miss_by_tie"]
+    axes = _Axes(left=40, top=34, width=386, height=196, steps=[point["delta_q"] for point in points])
+    parts = axes.frame((0, 0.25, 0.5, 0.75, 1), 12)
+    parts.append(_text("quality difference ΔQ (steps)", axes.left + axes.width / 2, 266, text_anchor="middle"))
+    for place, look in enumerate(reversed(looks)):
+        parts += _series(axes, points, look, nudge=(len(looks) - 1 - place - (len(looks) - 1) / 2) * 9)
+    x = 46.0
+    for look in looks:
+        parts.append(_line(x, 14, x + 26, 14, stroke=look.colour, name=look.name, stroke_width=1.4,
+                           stroke_dasharray=look.dashes))  # fmt: skip
+        parts += [_marker(look, x + 13, 14), _text(look.label, x + 32, 18)]
+        x += 60 + 6.6 * len(look.label)
+    title = f"Share of readings that prefer the better answer, by quality difference: {_described(points, 'p_correct')}"
+    description = f"Worse answer preferred: {_described(points, 'wrong_choice')}"
+    if ties_allowed:
+        description = f"Called a tie: {_described(points, 'miss_by_tie')}. {description}"
+    return _svg("ladder-curve", title, description, (440, 274), parts)
+
+
+def arm_panel(place: int, arm: str, points: Sequence[Point], prefix: Sequence[Point], steps: Sequence[int]) -> str:
+    """One arm of the ladder: P_correct against the quality difference, the prefix arm behind it in grey."""
+    points, prefix = _ascending(points), _ascending(prefix)
+    axes = _Axes(left=30, top=10, width=150, height=110, steps=steps)
+    parts = axes.frame((0, 0.5, 1), 11)
+    if prefix:
+        trace = " ".join(
+            f"{axes.x(point['delta_q']):.2f},{axes.y(point['p_correct']['share']):.2f}" for point in prefix
+        )
+        parts.append(_tag("polyline", points=trace, fill="none", stroke=MUTED, name="behind", stroke_width=1.2,
+                          stroke_dasharray="5 3"))  # fmt: skip
+    parts += _series(axes, points, _LOOKS[0])
+    title = f"Better answer preferred in arm {arm}: {_described(points, 'p_correct')}"
+    return _svg(f"arm-{place}", title, "The prefix arm is the dashed line behind.", (190, 144), parts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Segment:
+    """A class of the decomposition in a bar: its symbol, its words and its share."""
+
+    symbol: str
+    title: str
+    share: float
+
+
+_BAR_LEFT, _BAR_WIDTH = 1.0, 438.0
+_FILLS = {
+    "SCS": ("#12507b", ""),
+    "PFP": ("#c9a24a", ""),
+    "FF": ("#c9a24a", "M0 8 L8 0"),
+    "SS": ("#e6d3a4", "M0 0 L8 8"),
+    "OSC": ("#a9b4c2", ""),
+    "NP": ("#f1f3f5", ""),
+    "OC": ("#7d2f43", ""),
+}
+
+
+def decomposition_bars(found: Sequence[Segment], expected: Sequence[Segment]) -> str:
+    """Two stacked bars: the classes as found, and as shuffled readings alone would give them (if there is a null)."""
+    parts = [_patterns(), _text("found", 0, 13), *_bar(found, 20)]
+    bottom = 52
+    if expected:
+        parts += [_text("expected from shuffled readings", 0, 69), *_bar(expected, 76)]
+        bottom = 108
+    for tick in (0, 0.25, 0.5, 0.75, 1):
+        x = _BAR_LEFT + tick * _BAR_WIDTH
+        anchor = "start" if tick == 0 else "end" if tick == 1 else "middle"
+        parts.append(_line(x, bottom, x, bottom + 4, stroke=INK, name="axis"))
+        parts.append(_text(f"{tick:g}", x, bottom + 16, font_size=11, name="muted", fill=MUTED, text_anchor=anchor))
+    title = "Pairs of equal quality by class, as found: " + _listed(found)
+    description = "Expected from shuffled readings: " + _listed(expected) if expected else "No null was made."
+    return _svg("decomposition", title, description, (440, bottom + 20), parts)
+
+
+def _listed(segments: Sequence[Segment]) -> str:
+    return ", ".join(f"{segment.title} {number(segment.share)}" for segment in segments)
+
+
+def _bar(segments: Sequence[Segment], y: float) -> list[str]:
+    """One stacked bar, with a label in each segment that has room for one."""
+    parts, x = [], _BAR_LEFT
+    for segment in segments:
+        symbol, width = segment.symbol, segment.share * _BAR_WIDTH
+        if width <= 0:
+            continue
+        fill = f"url(#fill-{symbol})" if _FILLS[symbol][1] else _FILLS[symbol][0]
+        parts.append(_tag("rect", x=x, y=y, width=width, height=28, fill=fill, stroke=INK, stroke_width=0.8,
+                          name=f"segment f-{symbol}"))  # fmt: skip
+        if width >= 34:
+            parts.append(_label(symbol, x + width / 2, y + 18))
+        x += width
+    return parts
+
+
+def _label(symbol: str, x: float, y: float) -> str:
+    """A symbol on a patch of paper, legible over any pattern."""
+    width = 8.5 * len(symbol) + 6
+    patch = _tag("rect", x=x - width / 2, y=y - 12, width=width, height=16, rx=2, fill=PAPER, name="paper")
+    return patch + _text(symbol, x, y, text_anchor="middle", font_size=11, font_weight="bold")
+
+
+def _patterns() -> str:
+    hatches = [
+        _tag(
+            "pattern",
+            _tag("rect", width=8, height=8, fill=fill) + _tag("path", d=stroke, stroke=INK, fill="none"),
+            id=f"fill-{symbol}", width=8, height=8, patternUnits="userSpaceOnUse",
+        )
+        for symbol, (fill, stroke) in _FILLS.items()
+        if stroke
+    ]  # fmt: skip
+    return _tag("defs", "".join(hatches))
+
+
+def swatch(symbol: str) -> str:
+    """The fill of a class as a small square, for the table beside the bars (decorative)."""
+    fill, stroke = _FILLS[symbol]
+    parts = _tag("rect", x=0.5, y=0.5, width=13, height=9, fill=fill, stroke=INK, stroke_width=0.8, name=f"f-{symbol}")
+    if stroke:
+        ends = ((1, 9, 9, 1), (5, 9, 13, 1)) if symbol == "FF" else ((1, 1, 9, 9), (5, 1, 13, 9))
+        parts += "".join(_line(*end, stroke=INK, stroke_width=0.8) for end in ends)
+    return _tag("svg", parts, xmlns="http://www.w3.org/2000/svg", viewBox="0 0 14 10", width=14, height=10,
+                aria_hidden="true")  # fmt: skip
