@@ -9,6 +9,7 @@ from datasheet.prompts.parsing.schema import Schema
 NOUNS = r"(?:ai )?(?:assistant|answer|output|response|model|option|candidate|choice|reply)s?"
 _NOUN_BEFORE = re.compile(rf"^(?:the )?{NOUNS}\s*", re.IGNORECASE)
 _WRAPPING = " \n\\\"'“”_[](){}<>|.,!;:"
+LONGEST_LABEL = 80  # characters, with what wraps it
 _TIES = ("tie", "draw", "a tie")
 
 
@@ -18,7 +19,9 @@ def match_label(written: str, schema: Schema) -> str | None:
     Case and spaces count only where two labels differ by nothing else. The word "tie" is understood wherever a tie
     is offered.
     """
-    bare = written[:80].strip(_WRAPPING)
+    if len(written) > LONGEST_LABEL:
+        return None
+    bare = written.strip(_WRAPPING)
     for candidate in (bare, _NOUN_BEFORE.sub("", bare).strip(_WRAPPING)):
         if candidate in schema.offered:
             return candidate
@@ -36,5 +39,5 @@ def _folded(label: str) -> str:
 
 def says_unoffered_label(written: str) -> bool:
     """A short text is a label of a usual kind (a letter, a word for a tie), so that it is a verdict if not offered."""
-    bare = _NOUN_BEFORE.sub("", written[:80].strip(_WRAPPING)).strip(_WRAPPING).casefold()
+    bare = _NOUN_BEFORE.sub("", written[:LONGEST_LABEL].strip(_WRAPPING)).strip(_WRAPPING).casefold()
     return bare in _TIES or (len(bare) == 1 and bare in "abcde")

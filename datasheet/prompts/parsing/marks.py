@@ -15,19 +15,25 @@ DOUBLE_BRACKETS = re.compile(r"\\?\[ ?\\?\[([^\[\]\n]{1,40})\\?\] ?\\?\]")
 OTHER_BRACKETS = re.compile(r"(?:(?<!\[)\[|<\|?|\()([^\[\]<>()|\n]{1,40})(?:\](?!\])|\|?>|\))")
 
 # Only a judge that repeats itself without end writes more; reading all of them would take unbounded time.
-_FIRST_MARKS = 50
-_LAST_MARKS = 250
+_FIRST_MARKS = 20
+_LAST_MARKS = 100
 _CONTEXT = 120  # characters on each side that tell what a mark is for
 _VERDICT_WORD = (
     r"(?:verdict|answer|choice|decision|judge?ment|winner|evaluation|conclusion|rating|score|vote|assessment)"
 )
-_LED_IN = re.compile(rf"\b{_VERDICT_WORD}(?: is| would be)?\s*[:=-]*[\s\"'(]*$", re.IGNORECASE)
+_LED_IN = re.compile(
+    rf"\b(?:{_VERDICT_WORD}(?: is| would be)?\s*[:=-]+|{_VERDICT_WORD} (?:is|would be)|verdict)[\s\"'(]*$",
+    re.IGNORECASE,
+)
 _FINAL = re.compile(r"\b(?:final|overall)\b", re.IGNORECASE)
 _CONNECTED = re.compile(r"\b(?:therefore|thus|hence|so|overall|finally|choose|prefer|pick|select)\W*$", re.IGNORECASE)
 _DENIED = re.compile(r"(?:\b(?:not|never|cannot|rather than|instead of)|n't) (?:\w{1,20} ){0,3}\W*$", re.IGNORECASE)
-_SENTENCE_END = re.compile(r"[.!?:;][\s\"')]*$")
+_SENTENCE_END = re.compile(r"[.!?:][\s\"')]*$")
 _WORDLESS = re.compile(r"[\W_]*\Z")
-_ENDS_HERE = re.compile(r"[\s\"')]*(?:$|[-–—,.;!(]|:|for a tie\b|because\b|since\b|as\b|reason\b)", re.IGNORECASE)
+# What follows a verdict. After a comma, a label that nothing leads in is as likely to be the name of an answer.
+_ENDS_HERE = re.compile(r"[\s\"')]*(?:$|[-–—.!:]|(?:for )?\(?a? ?tie\b|because\b|since\b|reason\b)", re.IGNORECASE)
+_GOES_ON = re.compile(r"[\s\"')]*(?:[,;(]|as\b)", re.IGNORECASE)
+_BESIDE = re.compile(r"[\s\"'),;/&|\]]*(?:\b(?:or|and)\b)?[\s\"'(\[]*([\w>=]{1,20})")
 _STRAIGHT = str.maketrans("“”„«»", '"' * 5)
 _REPORTED = re.compile(r"\b(?:says?|said|contains?|reads|writes?|wrote|includes?|ends with|claims?)\W*$", re.IGNORECASE)
 _EXAMPLE = re.compile(r"\b(?:example|format|e\.g)\b", re.IGNORECASE)
@@ -55,28 +61,38 @@ def find_marks(text: str, form: re.Pattern[str], schema: Schema) -> list[Mark]:
     matches = list(form.finditer(text))
     if len(matches) > _FIRST_MARKS + _LAST_MARKS:
         matches = matches[:_FIRST_MARKS] + matches[-_LAST_MARKS:]
-    return [
-        _mark(text, match.start(), match.end(), label)
-        for match in matches
-        if (label := match_label(match[1], schema)) is not None
-    ]
+    labelled = ((match, match_label(match[1], schema)) for match in matches)
+    return [_mark(match, label, schema) for match, label in labelled if label is not None]
 
 
-def _mark(text: str, start: int, end: int, label: str) -> Mark:
+def _mark(match: re.Match[str], label: str, schema: Schema) -> Mark:
+    text, start, end = match.string, match.start(), match.end()
     before = text[max(0, start - _CONTEXT) : start].rpartition("\n")[2].translate(_STRAIGHT)
     after = text[end : end + _CONTEXT].partition("\n")[0].translate(_STRAIGHT)
-    quoted = before.count('"') % 2 == 1 and after.count('"') % 2 == 1
     wordless = _WORDLESS.match(before) is not None
     led_in = _LED_IN.search(before) is not None
-    alone = wordless and _WORDLESS.match(after) is not None
+    quoted = before.count('"') % 2 == 1 and after.count('"') % 2 == 1
     introduced = wordless or led_in or (not quoted and bool(_SENTENCE_END.search(before) or _CONNECTED.search(before)))
-    given = (
-        introduced
-        and _ENDS_HERE.match(after) is not None
-        and not any(other_use.search(before) for other_use in (_EXAMPLE, _DENIED, _REPORTED))
+    ends = bool(_ENDS_HERE.match(after) or (led_in and _GOES_ON.match(after)))
+    talked_about = any(other_use.search(before) for other_use in (_EXAMPLE, _DENIED, _REPORTED))
+    return Mark(
+        label=label,
+        start=start,
+        end=end,
+        alone=wordless and _WORDLESS.match(after) is not None,
+        led_in=led_in,
+        final=led_in and _FINAL.search(before) is not None,
+        given=introduced and ends and not talked_about and not _one_of_several(after, label, match.re, schema),
     )
-    final = led_in and _FINAL.search(before) is not None
-    return Mark(label=label, start=start, end=end, alone=alone, led_in=led_in, final=final, given=given)
+
+
+def _one_of_several(after: str, label: str, form: re.Pattern[str], schema: Schema) -> bool:
+    """Another label stands beside the mark ("A or B"), or another mark in the same sentence."""
+    sentence = re.split(r"[.!?](?:\s|$)", after, maxsplit=1)[0]
+    others = [match[1] for match in form.finditer(sentence)]
+    if beside := _BESIDE.match(after):
+        others.append(beside[1])
+    return any(match_label(other, schema) not in (None, label) for other in others)
 
 
 def _without_listings(text: str, marks: list[Mark], offered: int) -> list[Mark]:

@@ -29,9 +29,11 @@ def read_named_label(cleaned: str, schema: Schema, cut_off: bool) -> Verdict:
     if fields:
         return _agreed(fields, schema)
     lines = (cleaned.partition("\n")[0], cleaned.rpartition("\n")[2])
-    labels = [label for line in dict.fromkeys(lines) if (label := _whole_line(line, schema)) is not None]
+    labels = [label for line in dict.fromkeys(lines) if (label := match_label(line, schema)) is not None]
     if not labels and any(re.search(rf"\b{re.escape(label)}\b", cleaned, re.IGNORECASE) for label in schema.offered):
         raise NoReadingError("ambiguous")
+    if len(set(labels)) > 1:
+        raise NoReadingError("conflicting")
     return _agreed(labels, schema)
 
 
@@ -70,11 +72,7 @@ def _pass_or_fail(value: Any, schema: Schema) -> str | None:
 def _leading_label(written: str, schema: Schema) -> str | None:
     """The longest label that a field starts with, unless another one is offered beside it."""
     for label in sorted(schema.offered, key=len, reverse=True):
-        start = re.match(rf"[\s\"'(\[]*{re.escape(label)}(?!\w)(?! ?(?:/|\||or\b))", written, re.IGNORECASE)
+        start = re.match(rf"[\s\"'(\[]*{re.escape(label)}(?!\w)(?!,? ?(?:/|\||or\b|and\b))", written, re.IGNORECASE)
         if start:
             return label
     return None
-
-
-def _whole_line(line: str, schema: Schema) -> str | None:
-    return match_label(line, schema) if len(line) <= 80 else None

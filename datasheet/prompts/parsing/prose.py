@@ -30,6 +30,7 @@ _REASON = r" (?:because|since|as it|due to|for the given|in answering)\b"
 # What may follow, so that it is the answer as a whole that is better, not its style or its structure.
 _AS_A_WHOLE = rf"(?: {_NOUN})*(?=\W*$|[.,;:!]| than {_ONE}|{_REASON})"
 _WORDS = r"(?:[\w',-]{1,30} )"
+_WILL = r"(?:(?:would|will|must|have to|do|therefore|thus|personally|strongly|slightly|clearly|still) )"
 _VERB_WELL = "performs|performed|does|did|answers|answered|responds|responded"
 _VERB_GIVES = "provides|provided|gives|gave|offers|offered|is|was|has|wrote"
 _ALL = rf"(?:{_ONE} (?:and|nor|or) {_ONE}|(?:both|the|of) (?:the )?(?:two )?{NOUNS}|both of them|they)"
@@ -38,17 +39,21 @@ _CHOICES = (
     re.compile(rf"(?P<one>{_ONE}) (?:is|was|performs|performed|does|did) {_SURELY}{{0,4}}{_BETTER}{_AS_A_WHOLE}"),
     re.compile(rf"(?P<one>{_ONE}) (?:{_VERB_WELL}) {_WORDS}{{0,4}}?better than {_ONE}"),
     re.compile(rf"(?P<one>{_ONE}) (?:{_VERB_GIVES}) {_WORDS}{{0,4}}?better (?:{_NOUN} )+than {_ONE}"),
-    re.compile(rf"(?P<one>{_ONE}) wins\b"),
+    re.compile(rf"(?P<one>{_ONE}) wins{_AS_A_WHOLE}"),
     re.compile(
-        rf"\b(?:i|we) {_WORDS}{{0,4}}?(?:choose|prefer|select|pick|favou?r) (?P<one>{_ONE})(?! (?:or|and) {_ONE})"
+        rf"\b(?:i|we) {_WILL}{{0,3}}(?:choose|prefer|select|pick|favou?r) (?P<one>{_ONE})(?! (?:or|and) {_ONE})"
     ),
     re.compile(
-        rf"\b{_BETTER}(?:[- ]performing)?(?: {_NOUN})* (?:is:?|:) ?(?P<one>{_ONE})(?=\W*$|[.,;]| because\b| as\b)"
+        rf"\b(?:winner|{_BETTER}(?:[- ]performing)?(?: {_NOUN})+) ?(?:is:?|:) ?(?P<one>{_ONE})"
+        r"(?=\W*$|[.,;]| because\b| as\b)"
     ),
     re.compile(rf"{_ONE} (?:is|was) {_SURELY}{{0,4}}worse than (?P<one>{_ONE})"),
 )
 _TIES = (
-    re.compile(r"\b(?:is|it's|be|as|call it|declare)(?: [a-z]{1,20}){0,2} tie\b(?!-)"),
+    re.compile(
+        r"\b(?:(?:it|this|result|verdict|outcome|evaluation|comparison|decision)(?:'s| is| was| must be)"
+        r"|call it|declare)(?: [a-z]{1,20}){0,2} tie(?=\W*$|[.,;:!]| between\b)"
+    ),
     re.compile(
         rf"\bneither (?:{_ALL}|{NOUNS}|of them) (?:is|are|was|can be|could be) {_SURELY}{{0,4}}{_BETTER}\b"
         rf"|\bneither (?:{_ALL}|{NOUNS}|of them) (?:provides|provided|gives|gave) a better {NOUNS}"
@@ -64,6 +69,12 @@ _OPINION_DENIED = re.compile(
 )
 _SUPPOSED = re.compile(r"\b(?:if|whether|unless|either|might|may|could|claim\w*|says?|said|argu\w*|thinks|suggests?)\b")
 _CONDITIONED = re.compile(r"\W{0,3}\b(?:if|unless|when|provided|assuming|depending|only)\b")
+_ONE_ASPECT = re.compile(
+    rf"(?: than {_ONE})?,? (?:in|on|at|for|with|regarding|concerning)\b"
+    r"(?! (?:answering|providing|following|addressing|responding|this|every|all|general|the given|the user)\b)"
+)
+_OF_AN_ANSWER = re.compile(r"\b(?:of|by|from|in|with|for|about|on) $")
+_WHOLE_ANSWER = re.compile(rf"\b{NOUNS} (?:\w{{1,20}} )?(?:of|by|from) $")
 _TAKEN_BACK = re.compile(rf"\b(?:but|however|although|though|yet)\b[^{_FIRST}{_SECOND}]*{_ONE}")
 
 
@@ -109,14 +120,15 @@ def _conclusion(sentence: str) -> Outcome | None:
     found: set[Outcome] = set()
     for pattern in (*_CHOICES, *_TIES):
         for match in pattern.finditer(sentence):
-            inside = "" if match[0].startswith("neither") else match[0]
-            if not _is_withdrawn(sentence[: match.start()], inside, sentence[match.end() :]):
+            if not (_is_withdrawn(match) or _is_of_one_aspect(match)):
                 found.add("tie" if pattern in _TIES else _OUTCOME[match["one"]])
     return found.pop() if len(found) == 1 else None
 
 
-def _is_withdrawn(before: str, inside: str, after: str) -> bool:
+def _is_withdrawn(conclusion: re.Match[str]) -> bool:
     """What stands around a conclusion denies it, supposes it, reports it or takes it back."""
+    before, after = conclusion.string[: conclusion.start()], conclusion.string[conclusion.end() :]
+    inside = "" if conclusion[0].startswith("neither") else conclusion[0]
     clause = re.split(r"[,;:]", before)[-1]
     if clause.lstrip().startswith("that "):
         clause = before
@@ -127,3 +139,10 @@ def _is_withdrawn(before: str, inside: str, after: str) -> bool:
         or _CONDITIONED.match(after)
         or _TAKEN_BACK.search(after)
     )
+
+
+def _is_of_one_aspect(conclusion: re.Match[str]) -> bool:
+    """A conclusion speaks of something about an answer, or of the answer in one respect."""
+    before = conclusion.string[: conclusion.start()]
+    of_a_part = _OF_AN_ANSWER.search(before) is not None and _WHOLE_ANSWER.search(before) is None
+    return (conclusion[0][0] in _OUTCOME and of_a_part) or bool(_ONE_ASPECT.match(conclusion.string, conclusion.end()))

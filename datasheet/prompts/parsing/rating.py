@@ -14,7 +14,9 @@ from datasheet.records import Verdict
 
 _WHOLE = re.compile(FRACTION, re.IGNORECASE)
 _FIELD = re.compile(
-    rf"\b(?:score|rating|grade|mark)(?: is| of)? ?[:=-]? ?[\"(\[]{{0,2}}{FRACTION}(?! ?(?:-|–|to) ?\d)", re.IGNORECASE
+    rf"\b(?:score|rating|grade)(?: is| of)? ?[:=-]? ?[\"(\[]{{0,2}}{FRACTION}"
+    r"(?= ?[\")\]]{0,2} ?(?:$|[.,;!(]|because\b|since\b|- ))",
+    re.IGNORECASE | re.MULTILINE,
 )
 _EXAMPLE = re.compile(r"\b(?:example|format|e\.g|scale|from)\b", re.IGNORECASE)
 _FINAL = re.compile(r"\b(?:final|overall)\b", re.IGNORECASE)

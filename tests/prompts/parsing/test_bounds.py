@@ -162,6 +162,16 @@ def test_any_reply_has_an_allowed_verdict_or_a_reason(name: str, text: str, fini
         assert verdict.invalid in INVALID_REASONS
 
 
+@pytest.mark.parametrize("depth", [100, 300, 480, 700, 900, 960])
+@pytest.mark.parametrize(("opening", "closing"), [("[", "]"), ('{"a":', "}")])
+def test_nested_values_that_can_just_be_decoded_are_no_verdicts(depth: int, opening: str, closing: str) -> None:
+    nested = opening * depth + "1" + closing * depth
+    text = f'{{"verdict": {nested}, "verdict": {nested}}}'
+    assert parse(load_variant("default"), Reply(text=text)).invalid is not None
+    for schema in SCHEMAS.values():
+        check(parse_text(text.replace("verdict", schema.keys[0]), schema), schema)
+
+
 @pytest.mark.parametrize("verdict", ["[[A]]", "It is fuller.\n[[A]]"])
 def test_verdict_after_long_reasoning_is_found(verdict: str) -> None:
     bracket = load_variant("bracket")

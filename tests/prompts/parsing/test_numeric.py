@@ -53,6 +53,7 @@ def test_rating(text: str, score: float) -> None:
         ("[[0]]", "out_of_range"),
         ("Score: " + "9" * 500, "no_verdict"),
         ('{"score": ' + "9" * 500 + "}", "out_of_range"),
+        ("The score is 3 points below that of the other.", "no_verdict"),
         ("It has 3 of 4 points.", "no_verdict"),
         ("I cannot rate this.", "refusal"),
     ],
