@@ -13,6 +13,7 @@ import threading
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager, suppress
 from datetime import UTC, datetime
+from itertools import count
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from types import TracebackType
@@ -126,22 +127,25 @@ class TrialLog:
         return log
 
     @staticmethod
-    def discard(path: str | Path) -> None:
-        """Delete a log, if there is one, with what SQLite keeps beside it.
+    def set_aside(path: str | Path) -> Path | None:
+        """Rename a log so that a new one can start and no reading is lost; its new name, or None if there was no log.
 
         Raises
         ------
         TrialLogError
-            A run is writing to it, or the file is of another application.
+            A run has it open, or the file is of another application.
         """
         path = Path(path)
         if not path.exists():
-            return
+            return None
         with _in_words(path), _claimed(path):
-            with _connection(path, "ro") as connection:
+            with _connection(path, "rw") as connection:
                 _is_blank(connection, path)
-            for suffix in ("", "-wal", "-shm", "-journal"):
-                Path(f"{path}{suffix}").unlink(missing_ok=True)
+                connection.execute("PRAGMA journal_mode = DELETE")  # one file holds it all, and can be renamed
+            names = (path.with_name(f"{path.stem}.old{number}{path.suffix}") for number in count(1))
+            aside = next(name for name in names if not name.exists())
+            path.rename(aside)
+        return aside
 
     def __enter__(self) -> Self:
         return self
@@ -173,7 +177,7 @@ class TrialLog:
         for stimulus in stimuli:
             row = stimulus_row(stimulus)
             if held.setdefault(stimulus.id, row) is row:
-                self._put(INSERT_STIMULUS, row)
+                self._writing.put(INSERT_STIMULUS, row)
             elif held[stimulus.id] != row:
                 raise TrialLogError(
                     f"{self.path}: stimulus {stimulus.id} is in the log as {held[stimulus.id][1:]}, and now comes as "
@@ -190,18 +194,18 @@ class TrialLog:
             reply.completion_tokens, reply.latency_s, reply.model, reply.fingerprint,
             json.dumps(reply.logprobs, ensure_ascii=False) if reply.logprobs else "[]",
         )  # fmt: skip
-        self._put(INSERT_READING, row)
+        self._writing.put(INSERT_READING, row)
 
     def record_failure(self, key: str, failure: JudgeError, *, attempt: int, at: datetime) -> None:
         """Queue a failed attempt at a trial; it is never a reading, so that the trial stays to be asked."""
-        self._put(INSERT_FAILURE, (key, attempt, failure.kind, failure.status, str(failure), _utc(at)))
+        self._writing.put(INSERT_FAILURE, (key, attempt, failure.kind, failure.status, str(failure), _utc(at)))
 
     def freeze_model(self, model: str, fingerprint: str) -> str:
         """Keep the first model name that the server reports, and return the name kept ("" while there is none)."""
         if model and not self._model:
             self._model = model
-            self._put(INSERT_META, ("model", model))
-            self._put(INSERT_META, ("fingerprint", fingerprint))
+            self._writing.put(INSERT_META, ("model", model))
+            self._writing.put(INSERT_META, ("fingerprint", fingerprint))
         return self._model
 
     def watch(self, watcher: _Watcher | None) -> None:
@@ -219,6 +223,18 @@ class TrialLog:
         """What the readings are of, as it was given when the log was made."""
         fields: dict[str, str] = json.loads(self._meta("instrument") or "{}")
         return fields
+
+    def check_instrument(self, instrument: Mapping[str, str]) -> None:
+        """Refuse another judge or bank than the log's, with each field that differs."""
+        held = self.instrument
+        if all(held.get(field) == instrument.get(field) for field in _IDENTITY):
+            return
+        differing = [field for field in sorted({*held, *instrument}) if held.get(field) != instrument.get(field)]
+        lines = [f"  {field}: {held.get(field)!r} in the log, {instrument.get(field)!r} now" for field in differing]
+        raise TrialLogError(
+            "\n".join([f"{self.path} holds readings of another instrument or task bank:", *lines])
+            + "\nUse another --out, or --fresh to start over"
+        )
 
     @property
     def reported_model(self) -> str:
@@ -265,9 +281,6 @@ class TrialLog:
             raise TrialLogError(f"{self.path} was opened to read; open it with TrialLog.open to write")
         return self._writer
 
-    def _put(self, statement: str, row: Row) -> None:
-        self._writing.put(statement, row)
-
     def _meta(self, field: str) -> str:
         with _in_words(self.path):
             row = self._connection.execute("SELECT value FROM meta WHERE field = ?", (field,)).fetchone()
@@ -275,18 +288,7 @@ class TrialLog:
 
     def _counts(self, query: str) -> dict[str, int]:
         with _in_words(self.path):
-            return {stored_text(name): count for name, count in self._connection.execute(query)}
-
-    def check_instrument(self, instrument: Mapping[str, str]) -> None:
-        held = self.instrument
-        if all(held.get(field) == instrument.get(field) for field in _IDENTITY):
-            return
-        differing = [field for field in sorted({*held, *instrument}) if held.get(field) != instrument.get(field)]
-        lines = [f"  {field}: {held.get(field)!r} in the log, {instrument.get(field)!r} now" for field in differing]
-        raise TrialLogError(
-            "\n".join([f"{self.path} holds readings of another instrument or task bank:", *lines])
-            + "\nUse another --out, or --fresh to start over"
-        )
+            return {stored_text(name): rows for name, rows in self._connection.execute(query)}
 
 
 class _Writer:

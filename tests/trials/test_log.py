@@ -183,7 +183,7 @@ def test_a_stimulus_may_not_change_its_arm(log: TrialLog) -> None:
 def test_another_applications_database_is_refused_and_left_alone(path: Path) -> None:
     edit(path, "CREATE TABLE songs (title)")
     before = path.read_bytes()
-    for use in (lambda: TrialLog.open(path, instrument=INSTRUMENT), lambda: TrialLog.discard(path)):
+    for use in (lambda: TrialLog.open(path, instrument=INSTRUMENT), lambda: TrialLog.set_aside(path)):
         with pytest.raises(TrialLogError, match="database of another application"):
             use()
     assert path.read_bytes() == before
@@ -230,19 +230,22 @@ def test_a_folder_without_the_right_to_write_is_named(path: Path) -> None:
 
 def test_a_second_writer_is_refused_until_the_first_is_done(path: Path) -> None:
     with TrialLog.open(path, instrument=INSTRUMENT):
-        for use in (lambda: TrialLog.open(path, instrument=INSTRUMENT), lambda: TrialLog.discard(path)):
+        for use in (lambda: TrialLog.open(path, instrument=INSTRUMENT), lambda: TrialLog.set_aside(path)):
             with pytest.raises(TrialLogError, match="in use by another run"):
                 use()
     TrialLog.open(path, instrument=INSTRUMENT).close()
 
 
-def test_discard_starts_over(path: Path) -> None:
-    TrialLog.discard(path)
-    with TrialLog.open(path, instrument=INSTRUMENT) as log:
-        record(log, 2)
-    TrialLog.discard(path)
-    with TrialLog.open(path, instrument={**INSTRUMENT, "judge_id": "another"}) as log:
-        assert log.answered() == set()
+def test_a_log_set_aside_keeps_its_readings_and_leaves_the_name_free(path: Path) -> None:
+    assert TrialLog.set_aside(path) is None
+    for number, trials in ((1, 2), (2, 4)):
+        with TrialLog.open(path, instrument={**INSTRUMENT, "judge_id": f"judge-{number}"}) as log:
+            record(log, trials)
+        old = TrialLog.set_aside(path)
+        assert old == path.with_name(f"trials.old{number}.sqlite")
+        with TrialLog.read(old) as log:
+            assert len(log.answered()) == trials
+    assert not path.exists()
 
 
 # Faults
