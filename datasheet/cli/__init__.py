@@ -14,6 +14,8 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
+from typing import NoReturn
 
 import click
 
@@ -47,13 +49,13 @@ for command in (build, analyze, render, show, init, stimuli, judges, log):
     datasheet.add_command(command)
 
 
-def main() -> None:
-    """Run the command line; every error of ours is one message on stderr and exit code 2."""
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Run the command line and exit; every error of ours is one message on stderr and exit code 2."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
     try:
-        code = datasheet.main(standalone_mode=False)
+        code = datasheet.main(args=arguments, standalone_mode=False)
     except click.exceptions.Exit as stop:
         code = stop.exit_code
     except click.ClickException as problem:

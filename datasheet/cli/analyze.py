@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from datasheet.cli.console import EXIT_INCONCLUSIVE, EXIT_USAGE, complain, say
+from datasheet.cli.console import EXIT_INCONCLUSIVE, EXIT_USAGE, complain, say, terminal_width
 
 
 @click.command()
@@ -41,7 +41,7 @@ def analyze(
     from datasheet.workflows.limits import configured_limits
 
     result = run_analysis(source, judge=judge, prompt=prompt, limits=configured_limits(load_config(config)))
-    click.echo(sheet_json(result.sheet) if as_json else terminal_sheet(result.sheet), nl=False)
+    click.echo(sheet_json(result.sheet) if as_json else terminal_sheet(result.sheet, width=terminal_width()), nl=False)
     code = 0 if result.conclusive else EXIT_INCONCLUSIVE
     if out is not None:
         documents = write_documents(result.sheet, out)

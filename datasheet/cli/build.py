@@ -12,8 +12,7 @@ from datasheet.cli.console import EXIT_INCONCLUSIVE, EXIT_RESUMABLE, EXIT_USAGE,
 from datasheet.errors import UsageError
 
 if TYPE_CHECKING:
-    from datasheet.trials.runner import Progress
-    from datasheet.workflows.build import Announcement, BuildResult
+    from datasheet.workflows.build import Announcement, BuildResult, Progress
 
 
 @click.command()
@@ -98,8 +97,7 @@ def build(
     datasheet build --judge openai:llama3.1@http://127.0.0.1:11434/v1
     """
     from datasheet.config import load_config
-    from datasheet.judge.catalogue import DEFAULT_JUDGE
-    from datasheet.workflows.build import BuildOptions, folder_name
+    from datasheet.workflows.build import DEFAULT_JUDGE, BuildOptions, folder_name
     from datasheet.workflows.build import build as run_build
 
     settings = load_config(config)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import time
 
@@ -23,6 +24,11 @@ def say(text: str) -> None:
 def complain(text: str) -> None:
     """An error on stderr."""
     click.echo(f"Error: {visible(text)}", err=True)
+
+
+def terminal_width() -> int:
+    """Columns of the terminal, within what reads well."""
+    return max(60, min(shutil.get_terminal_size((100, 24)).columns, 120))
 
 
 class ProgressLine:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from datasheet.cli.console import EXIT_USAGE, complain, say
+from datasheet.cli.console import EXIT_USAGE, complain, say, terminal_width
 
 
 @click.command()
@@ -48,4 +48,4 @@ def show(source: Path, as_json: bool) -> None:
     from datasheet.workflows.documents import read_sheet, sheet_json, terminal_sheet
 
     sheet = read_sheet(source)
-    click.echo(sheet_json(sheet) if as_json else terminal_sheet(sheet), nl=False)
+    click.echo(sheet_json(sheet) if as_json else terminal_sheet(sheet, width=terminal_width()), nl=False)

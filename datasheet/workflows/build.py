@@ -18,7 +18,7 @@ from datasheet.analysis.characterise import characterise
 from datasheet.config import Config
 from datasheet.errors import DatasheetError
 from datasheet.judge.base import Judge
-from datasheet.judge.catalogue import JudgeSpec, find_judge, make_judge
+from datasheet.judge.catalogue import DEFAULT_JUDGE, JudgeSpec, find_judge, make_judge
 from datasheet.prompts import PARSER, load_variant
 from datasheet.records import Trial
 from datasheet.sheet.build import SheetContext, build_sheet
@@ -33,6 +33,8 @@ from datasheet.workflows.instrument import Instrument
 from datasheet.workflows.limits import configured_limits
 from datasheet.workflows.logged import LoggedRun, read_run
 from datasheet.workflows.replay import replay_judge
+
+__all__ = ["DEFAULT_JUDGE", "Announcement", "BuildOptions", "BuildResult", "Progress", "build", "folder_name"]
 
 LOG_NAME = "trials.sqlite"
 GATES_PASSED = (

@@ -11,7 +11,7 @@ from typing import Any
 from datasheet.errors import RenderError, UsageError
 from datasheet.sheet.attachment import read_attached_json
 from datasheet.sheet.html import render_html
-from datasheet.sheet.pdf import render_pdf
+from datasheet.sheet.pdf import write_pdf
 from datasheet.sheet.schema import check_sheet, dump_sheet, load_sheet
 from datasheet.sheet.terminal import render_terminal
 
@@ -41,7 +41,8 @@ def write_documents(sheet: Mapping[str, Any], folder: Path, *, render: bool = Tr
         return Documents(files=tuple(files))
     files.append(_write(folder / HTML_NAME, render_html(sheet).encode("utf-8", "replace")))
     try:
-        files.append(_write(folder / PDF_NAME, render_pdf(sheet, attachment=content)))
+        write_pdf(sheet, folder / PDF_NAME)
+        files.append(folder / PDF_NAME)
     except RenderError as problem:
         return Documents(files=tuple(files), pdf_problem=str(problem))
     return Documents(files=tuple(files))
@@ -83,6 +84,6 @@ def sheet_json(sheet: Mapping[str, Any]) -> str:
     return dump_sheet(sheet).decode("utf-8")
 
 
-def terminal_sheet(sheet: Mapping[str, Any]) -> str:
+def terminal_sheet(sheet: Mapping[str, Any], *, width: int) -> str:
     """A sheet as text for a terminal."""
-    return render_terminal(sheet)
+    return render_terminal(sheet, width=width)
