@@ -56,12 +56,16 @@ class Mark:
     given: bool
 
 
+def places(text: str, form: re.Pattern[str]) -> list[re.Match[str]]:
+    """Where a form occurs in a text, in order; of very many places the first and the last ones."""
+    matches = list(form.finditer(text))
+    few = len(matches) <= _FIRST_MARKS + _LAST_MARKS
+    return matches if few else matches[:_FIRST_MARKS] + matches[-_LAST_MARKS:]
+
+
 def find_marks(text: str, form: re.Pattern[str], schema: Schema) -> list[Mark]:
     """The marks of a form that hold an offered label, in order."""
-    matches = list(form.finditer(text))
-    if len(matches) > _FIRST_MARKS + _LAST_MARKS:
-        matches = matches[:_FIRST_MARKS] + matches[-_LAST_MARKS:]
-    labelled = ((match, match_label(match[1], schema)) for match in matches)
+    labelled = ((match, match_label(match[1], schema)) for match in places(text, form))
     return [_mark(match, label, schema) for match, label in labelled if label is not None]
 
 
@@ -133,7 +137,7 @@ def why_unread(text: str, form: re.Pattern[str], schema: Schema) -> str:
     """The reason why no mark of a form, where there are any, gives a verdict."""
     if find_marks(text, form, schema):
         return "ambiguous"
-    unoffered = any(says_unoffered_label(match[1]) for match in form.finditer(text))
+    unoffered = any(says_unoffered_label(match[1]) for match in places(text, form))
     return "not_allowed" if unoffered else "no_verdict"
 
 

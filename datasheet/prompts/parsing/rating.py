@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from datasheet.prompts.parsing.json_reply import member_values
-from datasheet.prompts.parsing.marks import DOUBLE_BRACKETS
+from datasheet.prompts.parsing.marks import DOUBLE_BRACKETS, places
 from datasheet.prompts.parsing.number import FRACTION, on_scale
 from datasheet.prompts.parsing.reasons import NoReadingError
 from datasheet.prompts.parsing.schema import Schema
@@ -46,7 +46,7 @@ def _groups(match: re.Match[str] | None) -> list[Rated]:
 def _bracketed(cleaned: str) -> list[Rated]:
     return [
         rated
-        for match in DOUBLE_BRACKETS.finditer(cleaned)
+        for match in places(cleaned, DOUBLE_BRACKETS)
         if not _example_before(cleaned, match.start())
         for rated in _groups(_WHOLE.fullmatch(match[1].strip()))
     ]
@@ -77,7 +77,7 @@ def _member(value: Any) -> Rated:
 def _fields(cleaned: str) -> list[Rated]:
     """The final one of "Score: 7" fields where one is called so, else all of them."""
     found: list[Rated] = []
-    for match in _FIELD.finditer(cleaned):
+    for match in places(cleaned, _FIELD):
         if _example_before(cleaned, match.start()):
             continue
         if _FINAL.search(cleaned[max(0, match.start() - 20) : match.start()].rpartition("\n")[2]):
