@@ -66,7 +66,7 @@ def test_every_trial_is_asked_once_and_the_second_run_asks_nothing(log: TrialLog
     assert again.asked == []
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(st.integers(0, 2**32), st.integers(1, 9), st.integers(1, 30))
 def test_runs_with_failures_then_a_resume_equal_an_uninterrupted_run(seed: int, concurrency: int, trials: int) -> None:
     planned, chance = plan(trials), random.Random(seed)
