@@ -182,7 +182,7 @@ def identity_rows(sheet: Sheet) -> tuple[tuple[str, str], ...]:
         ("Trials", trial_dates(sheet) or "dates not recorded"),
         ("Readings", f"{count(validity['valid'])} valid of {count(validity['readings'])}"),
     ]
-    if not judge["ties_allowed"]:
+    if not sheet["readings"]["ties_allowed"]:
         rows.insert(1, ("Verdicts", "first or second; the prompt allows no tie"))
     return tuple(rows)
 

@@ -271,9 +271,10 @@ def _patterns() -> str:
 
 
 def swatch(symbol: str) -> str:
-    """The fill of a class as a small square, for the table beside the bars (decorative)."""
+    """The fill of a class as a small square, for the table beside the bars."""
     fill, stroke = _FILLS[symbol]
-    parts = _tag("rect", x=0.5, y=0.5, width=13, height=9, fill=fill, stroke=INK, stroke_width=0.8, name=f"f-{symbol}")
+    parts = _tag("title", f"fill of {escape(symbol)}")
+    parts += _tag("rect", x=0.5, y=0.5, width=13, height=9, fill=fill, stroke=INK, stroke_width=0.8, name=f"f-{symbol}")
     if stroke:
         ends = ((1, 9, 9, 1), (5, 9, 13, 1)) if symbol == "FF" else ((1, 1, 9, 9), (5, 1, 13, 9))
         parts += "".join(_line(*end, stroke=INK, stroke_width=0.8) for end in ends)

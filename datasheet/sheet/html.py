@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, UndefinedError
 from markupsafe import Markup
 
 from datasheet.errors import RenderError
@@ -43,9 +43,9 @@ def render_print_html(sheet: Mapping[str, Any]) -> str:
 def _render(template: str, sheet: Mapping[str, Any]) -> str:
     try:
         return _environment().get_template(template).render(sheet=sheet, **_parts(sheet))
-    except (KeyError, TypeError) as error:
+    except (KeyError, TypeError, ValueError, UndefinedError) as error:
         raise RenderError(
-            f"expected a datasheet that follows datasheet.schema.json, but it lacks or breaks {error}; build it again"
+            f"expected a datasheet that follows datasheet.schema.json, but this one does not ({error}); build it again"
         ) from error
 
 
@@ -109,7 +109,7 @@ def _curve(sheet: Mapping[str, Any]) -> Mapping[str, Any] | None:
     if not points:
         return None
     return {
-        "svg": Markup(figures.ladder_curve(points, ties_allowed=sheet["judge"]["ties_allowed"])),
+        "svg": Markup(figures.ladder_curve(points, ties_allowed=sheet["readings"]["ties_allowed"])),
         "points": points,
         "n": sum(point["n"] for point in points),
         "level": points[0]["confidence_level"],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from datasheet.sheet import content
@@ -12,11 +13,13 @@ from datasheet.sheet.content import Quantity, Section
 from datasheet.visible import visible
 
 _GAP = "  "
-_NARROWEST = 40
+_NARROWEST = 60
+_HEADS = ("low", "estimate", "high", "n", "tasks")
+_LEAST_TITLE = 12
 
 
 def render_terminal(sheet: Mapping[str, Any], *, width: int = 100) -> str:
-    """The datasheet as plain text, ``width`` columns wide (at least 40).
+    """The datasheet as plain text, ``width`` columns wide (at least 60).
 
     Control and direction characters of judges, banks and logs are spelt out, so that no text can move the cursor.
     """
@@ -36,7 +39,11 @@ def _lines(sheet: Mapping[str, Any], width: int) -> Iterator[str]:
     yield from ["", *_wrapped(f"Profile: {profile['name']} ({letter}); {profile['rule']}", width)]
     for flag in profile["flag_states"]:
         yield from _wrapped(f"{flag['state'].replace('_', ' '):<14} {flag['name']}", width, indent=2)
-    yield from ["", *_table(content.summary(sheet), width)]
+    summary = content.summary(sheet)
+    layout = _Layout.of(summary, width)
+    yield from ["", layout.head(), *layout.rows(summary)]
+    for mark, sentence in content.summary_remarks(sheet):
+        yield from _wrapped(f"{mark} {sentence}", width, indent=2)
     yield from _wrapped("Low and high are intervals, not guaranteed limits.", width)
     yield from ["", *_wrapped(f"Use it for: {profile['use_for']}", width)]
     yield from _wrapped(f"Not for: {profile['not_for']}", width)
@@ -52,10 +59,13 @@ def _lines(sheet: Mapping[str, Any], width: int) -> Iterator[str]:
 
 
 def _section(section: Section, width: int) -> Iterator[str]:
+    layout = _Layout.of([quantity for group in section.groups for quantity in group.quantities], width)
     yield from ["", section.title]
+    if section.groups:
+        yield layout.head()
     for group in section.groups:
-        yield from _wrapped(group.conditions, width, indent=1)
-        yield from _table(group.quantities, width)
+        yield from _wrapped(f"- {group.conditions}", width)
+        yield from layout.rows(group.quantities)
     for mark, sentence in section.remarks:
         yield from _wrapped(f"{mark} {sentence}", width, indent=2)
     for absence in section.absences:
@@ -63,24 +73,47 @@ def _section(section: Section, width: int) -> Iterator[str]:
         yield from _wrapped(f"{absence.status}: {names}. Reason: {absence.reason}.", width, indent=2)
 
 
-def _table(quantities: Sequence[Quantity], width: int) -> Iterator[str]:
-    """Symbol, title, low, estimate, high, n and tasks; the title gives way first, and goes where there is no room."""
-    numbers = [("low", "estimate", "high", "n", "tasks")]
-    numbers += [(q.low, q.estimate, q.high, q.n, q.tasks) for q in quantities]
-    widths = [max(_columns(row[place]) for row in numbers) for place in range(5)]
-    fixed = sum(widths) + len(_GAP) * 6
-    symbols = [f"{_flat(q.symbol)}{q.marks}" for q in quantities]
-    symbol_width = min(max(map(_columns, symbols), default=6), max(width - fixed, 6))
-    title_width = min(width - fixed - symbol_width, 40)
-    for place, row in enumerate(numbers):
-        symbol, title = (symbols[place - 1], _flat(quantities[place - 1].title)) if place else ("symbol", "")
-        cells = [_fitted(symbol, symbol_width)]
-        cells += [_fitted(title, title_width)] if title_width >= 12 else []
-        cells += [_padded(cell, columns) for cell, columns in zip(row, widths, strict=True)]
-        yield _GAP.join(cells).rstrip()
-        quantity = quantities[place - 1] if place else None
-        if quantity is not None and quantity.reason:
-            yield from _wrapped(f"{quantity.status}: {quantity.reason}", width, indent=4)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Layout:
+    """Column widths of a table: the title gives way first, and goes where there is no room for it."""
+
+    symbol: int
+    title: int
+    numbers: tuple[int, ...]
+    width: int
+
+    @classmethod
+    def of(cls, quantities: Sequence[Quantity], width: int) -> _Layout:
+        rows = [_HEADS, *map(_numbers, quantities)]
+        numbers = tuple(max(_columns(row[place]) for row in rows) for place in range(len(_HEADS)))
+        room = width - sum(numbers) - len(_GAP) * (len(_HEADS) + 1)
+        symbol = min(max([6, *(_columns(_symbol(quantity)) for quantity in quantities)]), max(room, 6))
+        longest = max((_columns(_flat(quantity.title)) for quantity in quantities), default=0)
+        return cls(symbol=symbol, title=min(room - symbol, longest), numbers=numbers, width=width)
+
+    def row(self, symbol: str, title: str, numbers: Sequence[str]) -> str:
+        cells = [_fitted(symbol, self.symbol)]
+        cells += [_fitted(title, self.title)] if self.title >= _LEAST_TITLE else []
+        cells += [_padded(number, columns) for number, columns in zip(numbers, self.numbers, strict=True)]
+        return _GAP.join(cells).rstrip()
+
+    def head(self) -> str:
+        return self.row("symbol", "", _HEADS)
+
+    def rows(self, quantities: Sequence[Quantity]) -> Iterator[str]:
+        for quantity in quantities:
+            yield self.row(_symbol(quantity), _flat(quantity.title), _numbers(quantity))
+            if quantity.reason:
+                label = "open limits" if quantity.status == "measured" else quantity.status
+                yield from _wrapped(f"{label}: {quantity.reason}", self.width, indent=4)
+
+
+def _symbol(quantity: Quantity) -> str:
+    return f"{_flat(quantity.symbol)}{quantity.marks}"
+
+
+def _numbers(quantity: Quantity) -> tuple[str, ...]:
+    return (quantity.low, quantity.estimate, quantity.high, quantity.n, quantity.tasks)
 
 
 def _listed(title: str, sentences: Sequence[str], width: int) -> Iterator[str]:

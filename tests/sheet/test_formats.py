@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+import pytest
+
+from datasheet.sheet.formats import count, number, p_value, percent, words
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "printed"),
+    [
+        (0.61224, "share", "0.612"),
+        (1.0, "share", "1.000"),
+        (2, "quality steps", "2"),
+        (2.25, "quality steps", "2.250"),
+        (-0.3219, "logit", "−0.322"),
+        (None, "share", "–"),
+    ],
+)
+def test_a_quantity_in_its_unit(value: float | None, unit: str, printed: str) -> None:
+    assert number(value, unit) == printed
+
+
+@pytest.mark.parametrize(
+    ("p", "printed"),
+    [(0.1924, "0.19"), (1.0, "1"), (0.0213, "0.021"), (9.63e-35, "9.6 × 10⁻³⁵"), (0.0, "0"), (None, "–")],
+)
+def test_p_values_have_two_significant_digits(p: float | None, printed: str) -> None:
+    assert p_value(p) == printed
+
+
+def test_counts_levels_and_names() -> None:
+    assert count(812345) == "812,345"
+    assert count(None) == "not recorded"
+    assert percent(0.95) == "95%"
+    assert words("no_verdict") == "no verdict"

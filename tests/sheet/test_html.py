@@ -1,0 +1,174 @@
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from sheet.samples import HOSTILE, sample
+
+from datasheet.errors import RenderError
+from datasheet.sheet.html import render_html, render_print_html
+
+SAMPLES = ("careful", "bounded", "never_tie", "few", "real", "hostile")
+
+
+class Page(HTMLParser):
+    """Elements with their attributes, and the visible text."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: list[str] = []
+        self._inside: list[str] = []
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        if tag in ("style", "title"):
+            self._inside.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if self._inside and tag == self._inside[-1]:
+            self._inside.pop()
+
+    def handle_data(self, data: str) -> None:
+        if not self._inside:
+            self.texts.append(data)
+
+    def count(self, tag: str) -> int:
+        return sum(1 for name, _ in self.elements if name == tag)
+
+    @property
+    def text(self) -> str:
+        return re.sub(r"\s+", " ", "".join(self.texts))
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_nothing_is_loaded_and_nothing_runs(name: str) -> None:
+    page = Page(render_html(sample(name)))
+    assert page.count("script") == page.count("link") == page.count("img") == page.count("iframe") == 0
+    for _, attributes in page.elements:
+        assert not any(attribute.startswith("on") for attribute in attributes)
+        assert (attributes.get("href") or "#").startswith("#")
+        assert "src" not in attributes
+    assert all(url.startswith("#") for url in re.findall(r"url\(\s*[\"']?([^)]*)", render_html(sample(name))))
+    assert "default-src 'none'" in render_html(sample(name))
+
+
+@pytest.mark.parametrize("render", [render_html, render_print_html])
+def test_hostile_texts_stay_text(render: Any) -> None:
+    plain, hostile = Page(render(sample("few"))), Page(render(sample("hostile")))
+    assert hostile.count("script") == 0
+    assert hostile.count("style") == plain.count("style") == 1
+    assert hostile.count("h1") == hostile.count("body") == 1
+    assert "<script>alert(1)</script>{{ 7 * 7 }}U+001B[2JU+202Egnp.exeU+0007" in hostile.text
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", render(sample("hostile")))
+    assert HOSTILE not in hostile.text
+    assert "more characters]" in hostile.text
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+@pytest.mark.parametrize("render", [render_html, render_print_html])
+def test_every_characteristic_is_there(name: str, render: Any) -> None:
+    sheet = sample(name)
+    text = Page(render(sheet)).text
+    for row in sheet["characteristics"]:
+        if row["key"].isascii() and "script" not in row["key"]:
+            assert row["symbol"] in text
+            assert row["title"] in text
+    assert "None" not in text
+    assert "nan" not in text.split()
+
+
+def test_the_first_page_says_what_a_reviewer_needs() -> None:
+    sheet = sample("careful")
+    text = Page(render_html(sheet)).text
+    for said in (sheet["summary"]["sentence"], sheet["profile"]["use_for"], sheet["profile"]["not_for"]):
+        assert said in text
+    assert "intervals, not guaranteed limits" in text
+    for item in sheet["summary"]["decides"]:
+        assert f"{item['flag']}: {item['needs']}" in text
+    assert all(f"{flag} raised" in text for flag in sheet["profile"]["flags"])
+    assert all(sentence in text for sentence in (*sheet["limits_of_use"], *sheet["non_claims"]))
+
+
+def test_numbers_are_printed_as_they_are() -> None:
+    sheet = sample("careful")
+    row = next(row for row in sheet["characteristics"] if row["key"] == "p_correct_1")
+    printed = f"{row['low']:.3f}{row['estimate']:.3f}{row['high']:.3f} {row['n']} ({row['n_clusters']})"
+    assert printed in Page(render_html(sheet)).text
+
+
+def test_a_bound_prints_as_a_bound() -> None:
+    sheet = sample("bounded")
+    row = next(row for row in sheet["characteristics"] if row["key"] == "threshold_75_empirical")
+    assert row["status"] == "bounded"
+    assert f"≤ {row['high']:g}" in Page(render_html(sheet)).text
+    row.update(low=5, high=None)
+    assert "> 5" in Page(render_html(sheet)).text
+
+
+def test_a_judge_that_may_not_tie_is_not_applicable_rather_than_dark() -> None:
+    text = Page(render_html(sample("never_tie"))).text
+    assert "Not applicable: DC, DC @empty, DC @identical, DC @whitespace (Dark current)" in text
+    assert text.count("which fixes it by construction") < 10
+    assert "the prompt allows no tie" in text
+
+
+def test_what_the_model_would_give_is_named_once_with_its_reason() -> None:
+    sheet = sample("careful")
+    model = [row for row in sheet["characteristics"] if row["section"] == "model" and row["status"] == "not_measured"]
+    text = Page(render_html(sheet)).text
+    assert len(model) > 3
+    assert text.count(f"Reason: {model[0]['reason']}.") == 1
+
+
+def test_confounding_is_said_in_words() -> None:
+    assert "Confounded with length" in Page(render_html(sample("few"))).text
+    assert "Confounded with length" not in Page(render_html(sample("careful"))).text
+
+
+def test_only_a_simulated_sheet_is_stamped() -> None:
+    stamped, real = Page(render_html(sample("careful"))), Page(render_html(sample("real")))
+    assert ("p", {"class": "simulated", "role": "note"}) in stamped.elements
+    assert "SIMULATED" in stamped.text
+    assert "SIMULATED" not in real.text
+
+
+def test_readers_of_all_kinds_find_their_way() -> None:
+    page = Page(render_html(sample("careful")))
+    levels = [int(tag[1]) for tag, _ in page.elements if re.fullmatch("h[1-6]", tag)]
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(after <= before + 1 for before, after in pairwise(levels))
+    assert all("scope" in attributes for tag, attributes in page.elements if tag == "th")
+    identities = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
+    assert len(identities) == len(set(identities))
+    targets = [attributes["href"] for tag, attributes in page.elements if tag == "a"]
+    assert all(str(target)[1:] in identities for target in targets)
+    assert ("html", {"lang": "en"}) in page.elements
+
+
+def test_parts_that_a_foreign_log_lacks_say_so() -> None:
+    sheet = sample("real")
+    sheet.update(operation=None, bank={}, design={}, provenance={})
+    sheet["validity"]["gates"] = []
+    sheet["curves"]["ladder"] = []
+    sheet["decomposition"]["null"] = None
+    text = Page(render_html(sheet)).text
+    assert "the readings come from a log that does not tell how the judge ran" in text
+    assert "the prefix arm of the ladder was not measured" in text
+    assert "dates not recorded" in text
+
+
+def test_a_sheet_that_breaks_its_schema_is_an_error_that_says_so() -> None:
+    sheet = sample("real")
+    del sheet["profile"]["sentence"], sheet["profile"]["use_for"]
+    with pytest.raises(RenderError, match=r"datasheet\.schema\.json"):
+        render_html(sheet)
+
+
+def test_the_same_sheet_gives_the_same_page() -> None:
+    assert render_html(sample("careful")) == render_html(sample("careful"))
