@@ -38,7 +38,8 @@ class RetryPolicy:
     pause_over_s
         A server that asks for a longer wait than this pauses the run.
     give_up_after
-        So many trials left unanswered before any success mean that nothing can be measured.
+        So many trials left unanswered before any success mean that nothing can be measured; so many in a row after
+        one, that the server has gone, and the run pauses.
     drain_s
         How long calls in flight may go on when the run stops.
     """
@@ -199,7 +200,7 @@ class _Session:
         self.give_up_after = policy.give_up_after if resumed else min(policy.give_up_after, self.total)
         self.started = clock.monotonic()
         self.held_until = self.started
-        self.replies = self.on_disk = self.calls = self.retried = 0
+        self.replies = self.on_disk = self.calls = self.retried = self.left_in_a_row = 0
         self.failures: Counter[str] = Counter()
         self.unanswered: Counter[str] = Counter()
         self.last_of_kind: dict[str, TransientJudgeError] = {}
@@ -282,6 +283,7 @@ class _Session:
             else:
                 self.log.record(trial, request, reply, attempts=attempt, at=self.clock.now())
                 self.replies += 1
+                self.left_in_a_row = 0
                 return
 
     async def _call(self, worker: object, request: Request) -> Reply:
@@ -331,12 +333,18 @@ class _Session:
         self.log.record_failure(request.key, failure, attempt=attempt, at=self.clock.now())
 
     def _leave(self, failure: TransientJudgeError) -> None:
-        """Leave a trial unanswered and go on, unless no trial at all has succeeded."""
+        """Leave a trial unanswered and go on, unless no trial at all has succeeded, or none does any more."""
         self.unanswered[failure.kind] += 1
+        self.left_in_a_row += 1
         self.last_of_kind[failure.kind] = failure
         self.news.set()
         failed = self.unanswered.total()
-        if self.replies or failed < self.give_up_after:
+        if self.replies:
+            if self.left_in_a_row >= self.policy.give_up_after:
+                reason = f"the last {self.left_in_a_row} trials failed after every retry, the last with: {failure}"
+                self._pause(TransientJudgeError(reason, kind=failure.kind), 0.0)
+            return
+        if failed < self.give_up_after:
             return
         ((kind, times),) = self.unanswered.most_common(1)
         last = self.last_of_kind[kind]

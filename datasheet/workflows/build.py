@@ -122,7 +122,7 @@ def build(
     log_path = folder / LOG_NAME
     described = instrument.described(bank.bank_hash, bank.name)
     if options.fresh:
-        _set_aside(log_path)
+        TrialLog.set_aside(log_path)
     to_ask = _to_ask(log_path, described, planned)
     announce(
         Announcement(
@@ -157,21 +157,6 @@ def _make(spec: JudgeSpec, bank: TaskBank, concurrency: int) -> Judge:
     if spec.adapter == "replay":
         return replay_judge(Path(spec.target))
     return make_judge(spec, lexicon=make_lexicon(bank), connections=concurrency)
-
-
-def _set_aside(log_path: Path) -> None:
-    """Start over without losing what was paid for: the old log keeps its readings under another name."""
-    if not log_path.exists():
-        return
-    number = 1
-    while (old := log_path.with_name(f"{log_path.stem}.old{number}{log_path.suffix}")).exists():
-        number += 1
-    with TrialLog.read(log_path):
-        pass
-    for suffix in ("", "-wal", "-shm"):
-        part = log_path.with_name(log_path.name + suffix)
-        if part.exists():
-            part.rename(old.with_name(old.name + suffix))
 
 
 def _to_ask(log_path: Path, described: Mapping[str, str], planned: list[Planned]) -> list[Planned]:

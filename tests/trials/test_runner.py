@@ -271,11 +271,26 @@ def test_a_trial_that_never_answers_does_not_hold_up_the_others(log: TrialLog) -
     assert log.failures() == {"timeout": 5}
 
 
-def test_many_failures_after_a_success_do_not_end_the_run(log: TrialLog) -> None:
-    planned = plan(60)
-    stuck = set(keys(planned)[1:41])
-    outcome = measure(FakeJudge(lambda request, attempt: TIMEOUT if request.key in stuck else OK), log, planned)
-    assert (outcome.answered, outcome.failed) == (20, {"timeout": 40})
+def test_failures_between_successes_do_not_end_the_run(log: TrialLog) -> None:
+    """Every second trial fails for good: thirty failures, but never twenty in a row."""
+    trials = plan(60)
+    bad = {request.key for _, request in trials[1::2]}
+    judge = FakeJudge(lambda request, attempt: TIMEOUT if request.key in bad else OK)
+    outcome = measure(judge, log, trials, concurrency=1)
+    assert (outcome.answered, outcome.failed, outcome.paused) == (30, {"timeout": 30}, None)
+
+
+def test_a_server_that_dies_midway_pauses_the_run(log: TrialLog) -> None:
+    """Twenty trials in a row that fail after every retry: the other seventy are not worn through one by one."""
+    trials = plan(100)
+    alive = {request.key for _, request in trials[:10]}
+    judge = FakeJudge(lambda request, attempt: OK if request.key in alive else TIMEOUT)
+    outcome = measure(judge, log, trials, concurrency=1)
+    assert (outcome.answered, outcome.failed) == (10, {"timeout": 20})
+    assert outcome.paused is not None
+    assert "the last 20 trials failed" in outcome.paused.reason
+    assert str(TIMEOUT) in outcome.paused.reason
+    assert measure(FakeJudge(), log, trials).answered == 90
 
 
 def test_nothing_can_be_measured_where_the_first_twenty_trials_all_fail(log: TrialLog) -> None:
