@@ -169,7 +169,8 @@ def _what_decides(share: ClusteredShare, limit: float) -> str:
     needed = tasks_to_decide(share, limit)
     if needed is None:
         return "more tasks; how many can't be said"
-    return f"about {needed - share.n_clusters} more tasks ({needed} in all), if the share stays"
+    more = needed - share.n_clusters
+    return f"about {more} more {'task' if more == 1 else 'tasks'} ({needed} in all), if the share stays"
 
 
 def _above(
@@ -178,7 +179,10 @@ def _above(
     """A flag that rises when a share is above its limit and, where given, a test agrees."""
     if share is None:
         return Flag(
-            name=name, state="not_measured", rule=f"lower limit of {symbol} > {limit:g}", decides="its readings"
+            name=name,
+            state="not_measured",
+            rule=f"lower limit of {symbol} > {limit:g}",
+            decides="the readings it rests on",
         )
     low, high = share.lower(), share.upper()
     rule = f"{symbol} {share.share:.3f}, one-sided 95% limits {low:.3f} and {high:.3f}, against {limit:g}"
@@ -197,7 +201,10 @@ def _below(name: str, symbol: str, share: ClusteredShare | None, limit: float) -
     """A flag that rises when a share is below its limit."""
     if share is None:
         return Flag(
-            name=name, state="not_measured", rule=f"upper limit of {symbol} < {limit:g}", decides="its readings"
+            name=name,
+            state="not_measured",
+            rule=f"upper limit of {symbol} < {limit:g}",
+            decides="the readings it rests on",
         )
     low, high = share.lower(), share.upper()
     rule = f"{symbol} {share.share:.3f}, one-sided 95% limits {low:.3f} and {high:.3f}, against {limit:g}"
@@ -227,8 +234,8 @@ def _noisy(evidence: Evidence, limits: Limits) -> Flag:
 def _null_sentence(null: PairingNull | None) -> str:
     if null is None:
         return ""
-    slot = "no same-slot pair" if null.p_slot is None else f"first-first against second-second p = {null.p_slot:.3g}"
-    return f"SCS above random pairing p = {null.p_stable:.3g}; {slot}"
+    slot = "no same-slot pair" if null.p_slot is None else f"first-first against second-second p = {null.p_slot:.2g}"
+    return f"SCS above random pairing p = {null.p_stable:.2g}; {slot}"
 
 
 def flags_of(evidence: Evidence, limits: Limits) -> tuple[Flag, ...]:

@@ -107,7 +107,7 @@ def _correlated(rho: float, **dials: float) -> Dials:
 OBSERVERS: Mapping[str, Dials] = MappingProxyType(
     {
         "careful": _correlated(
-            0.25,
+            0.5,
             sensitivity=0.9,
             criterion=0.6,
             vacuum_criterion=2.5,

@@ -135,7 +135,7 @@ _TABLE: tuple[tuple[str, str, str, str, str, str, str], ...] = (
     ),
     (
         "stable_preference",
-        "pref₌",
+        "pref stable",
         "Stable preference between different contents",
         "share",
         "same_quality",
@@ -158,7 +158,7 @@ _TABLE: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "share",
         "ladder",
         _LADDER,
-        "Share of readings that prefer the answer that is {n} quality steps better.",
+        "Share of readings that prefer the answer that is {n} quality {steps} better.",
     ),
     (
         "miss_by_tie",
@@ -167,7 +167,7 @@ _TABLE: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "share",
         "ladder",
         _LADDER,
-        "Share of readings that call a tie although one answer is {n} steps better.",
+        "Share of readings that call a tie although one answer is {n} {steps} better.",
     ),
     (
         "wrong_choice",
@@ -176,7 +176,7 @@ _TABLE: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "share",
         "ladder",
         _LADDER,
-        "Share of readings that prefer the answer that is {n} steps worse.",
+        "Share of readings that prefer the answer that is {n} {steps} worse.",
     ),
     (
         "accuracy_non_ties",
@@ -185,7 +185,7 @@ _TABLE: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "share",
         "ladder",
         _LADDER,
-        "Share of the better answer among the readings that prefer one, at {n} steps.",
+        "Share of the better answer among the readings that prefer one, at {n} {steps}.",
     ),
     (
         "threshold_75_empirical",
@@ -329,7 +329,9 @@ def define(key: str) -> Definition:
     definition = _DEFINITIONS[step.group(1) if step else base]
     symbol, meaning, conditions = definition.symbol, definition.meaning, definition.conditions
     if step:
-        symbol, meaning = symbol.replace("{n}", step.group(2)), meaning.replace("{n}", step.group(2))
+        delta_q = step.group(2)
+        symbol = symbol.replace("{n}", delta_q)
+        meaning = meaning.replace("{n}", delta_q).replace("{steps}", "step" if delta_q == "1" else "steps")
     section = definition.section
     if condition:
         conditions = _CONDITIONS.get(condition, condition)

@@ -72,11 +72,10 @@ def read_sheet(source: Path) -> dict[str, Any]:
     """
     path = source / JSON_NAME if source.is_dir() else source
     try:
-        head = path.open("rb").read(5)
-        content = read_attached_json(path) if head == b"%PDF-" else path.read_bytes()
+        content = path.read_bytes()
     except OSError as problem:
         raise UsageError(f"{path} can't be read: {problem.strerror}") from None
-    return load_sheet(content, path.name)
+    return load_sheet(read_attached_json(path) if content.startswith(b"%PDF-") else content, path.name)
 
 
 def sheet_json(sheet: Mapping[str, Any]) -> str:

@@ -74,12 +74,12 @@ def read_run(log: TrialLog, variant: PromptVariant, keys: Collection[str] | None
     verdicts = [parse(variant, logged.reply) for logged in held]
     rows = [reading_row(logged, verdict) for logged, verdict in zip(held, verdicts, strict=True)]
     dates = sorted(logged.at for logged in held)
-    operation = operation_of(
-        latencies_s=[logged.reply.latency_s for logged in held],
-        prompt_tokens=[logged.reply.prompt_tokens for logged in held],
-        completion_tokens=[logged.reply.completion_tokens for logged in held],
-    )
-    operation |= {
+    operation: dict[str, Any] = {
+        **operation_of(
+            latencies_s=[logged.reply.latency_s for logged in held],
+            prompt_tokens=[logged.reply.prompt_tokens for logged in held],
+            completion_tokens=[logged.reply.completion_tokens for logged in held],
+        ),
         "attempts": sum(logged.attempts for logged in held),
         "failed_attempts": log.failures(),
         "first_at": dates[0] if dates else None,

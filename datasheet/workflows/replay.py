@@ -11,7 +11,6 @@ from datasheet.exchange.verdict_log import json_lines, read_header
 from datasheet.judge.replay import ReplayJudge
 from datasheet.records import Reply
 
-_TEXTS = ("finish_reason", "refusal", "fingerprint")
 _IDENTITY = ("adapter", "model", "decoding")
 
 
@@ -47,12 +46,18 @@ def _reply(row: Mapping[str, Any], where: str) -> Reply:
         )
     return Reply(
         text=row["raw"],
-        **{field: str(row.get(field) or "") for field in _TEXTS},
-        model=str(row.get("reported_model") or ""),
+        finish_reason=_words(row, "finish_reason"),
+        refusal=_words(row, "refusal"),
+        fingerprint=_words(row, "fingerprint"),
+        model=_words(row, "reported_model"),
         prompt_tokens=_count(row.get("prompt_tokens")),
         completion_tokens=_count(row.get("completion_tokens")),
         latency_s=float(row["latency_s"]) if isinstance(row.get("latency_s"), int | float) else 0.0,
     )
+
+
+def _words(row: Mapping[str, Any], field: str) -> str:
+    return str(row.get(field) or "")
 
 
 def _count(value: object) -> int | None:

@@ -1,0 +1,161 @@
+"""Keys go to their host only and appear nowhere; a file in the working folder runs nothing and sends no key."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from command import Command
+from loopback import Call, LoopbackServer, Step, verdict
+
+from datasheet.config import user_folder
+
+KEY = "sk-test-DO-NOT-STORE-1234567890"
+
+
+def echoing(call: Call) -> Step:
+    """Refuses now and then with all that it was sent, headers and key, in the error."""
+    if call.number % 7 == 3:
+        return Step(status=500, json={"error": {"message": f"bad request: {dict(call.headers)}", "type": "server"}})
+    return verdict('{"verdict": "A"}')
+
+
+def user_config(text: str) -> None:
+    user_folder().mkdir(parents=True, exist_ok=True)
+    (user_folder() / "datasheet.toml").write_text(text, encoding="utf-8")
+
+
+def everything(folder: Path) -> bytes:
+    return b"".join(path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file())
+
+
+def test_a_key_reaches_its_host_and_nothing_else(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_KEY", KEY)
+    with LoopbackServer(echoing) as server:
+        user_config(
+            f'[judge.mine]\nadapter = "openai"\nmodel = "fake-judge"\nurl = "{server.base_url}?api-key={KEY}"\n'
+            '[keys]\nMY_KEY = ["127.0.0.1"]\n'
+        )
+        runs = [
+            command("build", "--judge", "mine", "--design", "quick", "--out", "X", "--concurrency", 8),
+            command("judges", "list"),
+            command("judges", "show", "mine"),
+            command("judges", "check", "mine"),
+            command("log", "export", "X", "verdicts.jsonl"),
+            command("show", "X"),
+            command("show", "X", "--json"),
+            command("analyze", "X", "--json"),
+        ]
+        assert server.calls
+        assert all(call.headers.get("Authorization") == f"Bearer {KEY}" for call in server.calls)
+    codes = [run.code for run in runs]
+    assert codes[:3] + codes[4:] == [0] * 7, [run.err for run in runs]
+    assert "[key]" in runs[3].err, "the probe calls met the server's echo"
+    printed = "".join(run.out + run.err for run in runs)
+    assert KEY not in printed
+    assert KEY.encode() not in everything(Path())
+
+
+def test_a_refused_key_is_not_echoed(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    with LoopbackServer(
+        [Step(status=401, json={"error": {"message": f"Incorrect API key provided: {KEY}"}})]
+    ) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+        run = command("build", "--judge", "openai:fake-judge", "--design", "quick", "--out", "X")
+    assert run.code == 2
+    assert "OPENAI_API_KEY" in run.err
+    assert KEY not in run.out + run.err
+    assert KEY.encode() not in everything(Path())
+
+
+def test_a_redirect_takes_no_key_along(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    with LoopbackServer([verdict('{"verdict": "A"}')]) as thief:
+        moved = Step(status=307, headers={"Location": f"{thief.base_url}/chat/completions"}, text="")
+        with LoopbackServer([moved]) as server:
+            monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+            run = command("build", "--judge", "openai:fake-judge", "--design", "quick", "--out", "X")
+        assert thief.calls == []
+    assert run.code == 2
+
+
+def test_a_found_file_can_not_send_a_key_elsewhere(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    with LoopbackServer([verdict('{"verdict": "A"}')]) as thief:
+        Path("datasheet.toml").write_text(
+            f'[judge.qwen32b]\nadapter = "openai"\nmodel = "fake-judge"\nurl = "{thief.base_url}"\n'
+            'api_key_env = "OPENAI_API_KEY"\n',
+            encoding="utf-8",
+        )
+        run = command("build", "--judge", "qwen32b", "--design", "quick", "--out", "X")
+        assert run.code == 2
+        assert "would send the key in OPENAI_API_KEY to 127.0.0.1" in run.err
+        assert (thief.calls, thief.model_calls) == ([], [])
+
+        Path("datasheet.toml").write_text(
+            f'[judge.qwen32b]\nadapter = "openai"\nmodel = "fake-judge"\nurl = "{thief.base_url}"\n', encoding="utf-8"
+        )
+        run = command("build", "--judge", "qwen32b", "--design", "quick", "--out", "X")
+        assert run.code == 0, run.err
+        assert all("Authorization" not in call.headers for call in (*thief.calls, *thief.model_calls))
+
+
+def test_a_found_file_can_not_bind_keys(command: Command) -> None:
+    Path("datasheet.toml").write_text('[keys]\nOPENAI_API_KEY = ["evil.example"]\n', encoding="utf-8")
+    run = command("judges", "list")
+    assert run.code == 2
+    assert "says where keys go" in run.err
+
+
+@pytest.mark.parametrize("adapter", ["command", "python"])
+def test_a_found_file_can_not_define_a_judge_that_runs_code(command: Command, adapter: str) -> None:
+    Path("datasheet.toml").write_text(
+        f'[judge.evil]\nadapter = "{adapter}"\ncommand = "touch pwned"\n', encoding="utf-8"
+    )
+    for arguments in (("build", "--out", "X"), ("judges", "list"), ("judges", "show", "evil")):
+        run = command(*arguments)
+        assert run.code == 2
+        assert "would run code" in run.err
+    assert not Path("pwned").exists()
+
+
+def test_a_named_file_may_send_a_key(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_KEY", KEY)
+    with LoopbackServer([verdict('{"verdict": "A"}')]) as server:
+        Path("mine.toml").write_text(
+            f'[judge.mine]\nadapter = "openai"\nmodel = "fake-judge"\nurl = "{server.base_url}"\n'
+            'api_key_env = "MY_KEY"\n',
+            encoding="utf-8",
+        )
+        run = command("build", "--judge", "mine", "--config", "mine.toml", "--design", "quick", "--out", "X")
+        assert run.code == 0, run.err
+        assert server.calls[0].headers["Authorization"] == f"Bearer {KEY}"
+
+
+def test_no_server_is_one_sentence_before_any_stimulus(command: Command) -> None:
+    run = command("build", "--judge", "qwen32b", "--out", "X")
+    assert run.code == 2
+    (line,) = [line for line in run.err.splitlines() if line.startswith("Error")]
+    assert "http://127.0.0.1:8000/v1" in line
+    assert "start" in line
+    assert "openai:" in line
+    assert not Path("X").exists()
+
+
+def test_the_url_may_come_from_the_environment(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    with LoopbackServer([verdict('{"verdict": "A"}')], models=("Qwen/Qwen2.5-32B-Instruct",)) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+        shown = json.loads(command("judges", "show", "qwen32b", "--json").out)
+        assert shown["base_url"].startswith(server.url)
+        assert command("build", "--judge", "qwen32b", "--design", "quick", "--out", "X").code == 0
+        assert server.calls[0].body["response_format"]["type"] == "json_schema"
+
+
+def test_a_wrong_model_is_told_with_what_is_offered(command: Command) -> None:
+    with LoopbackServer([verdict('{"verdict": "A"}')], models=("other-model",)) as server:
+        run = command("build", "--judge", f"openai:fake-judge@{server.base_url}", "--out", "X")
+        assert server.calls == []
+    assert run.code == 2
+    assert "other-model" in run.err
