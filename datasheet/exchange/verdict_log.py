@@ -63,6 +63,10 @@ def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
 
 
+# One decoder for all lines: json.loads would make one for each.
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
+
+
 def json_lines(path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """(line number, object) of each line of a JSONL file that is not blank.
 
@@ -86,7 +90,7 @@ def json_lines(path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 def _json_object(line: bytes, where: str) -> dict[str, Any]:
     try:
-        row = json.loads(line.decode("utf-8"), parse_constant=_refuse_constant)
+        row = _DECODER.decode(line.decode("utf-8").strip())
     except UnicodeDecodeError:
         raise VerdictLogError(f"{where}: not UTF-8 text") from None
     except RecursionError:

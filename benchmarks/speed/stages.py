@@ -1,0 +1,79 @@
+"""How long do a build and an analysis take, and with how much memory?
+
+A `paper` build on the simulated judge with all documents, and `datasheet analyze` of 100,000 readings, each in a process
+of its own. Prints wall time and peak memory, beside the start of the bare interpreter as the unit of this machine.
+
+    python benchmarks/speed/stages.py
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+READINGS = 100_000
+
+
+def measured(*command: str) -> tuple[float, float]:
+    """Wall seconds and peak megabytes of a process."""
+    start = time.perf_counter()
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0, command
+    return time.perf_counter() - start, used.ru_maxrss / 1024
+
+
+def verdicts(path: Path) -> None:
+    """100,000 readings over 1,000 tasks: ladder and same-quality pairs in both orders, and vacuum."""
+    rng = random.Random(1)
+    with path.open("w", encoding="utf-8") as stream:
+        stream.write('{"format": "judge-datasheet-verdicts", "version": 1, "judge": "bench", "ties_allowed": true}\n')
+        for number in range(READINGS // 2):
+            probe, delta_q = ("ladder", number % 5 + 1) if number % 5 < 3 else ("same_quality", 0)
+            for order in ("ab", "ba"):
+                row = {
+                    "pair": f"p{number}",
+                    "order": order,
+                    "verdict": rng.choice(("first", "second", "tie")),
+                    "probe": probe,
+                    "delta_q": delta_q,
+                    "task": f"t{number % 1000}",
+                    "length_a": 80,
+                    "length_b": 60,
+                }
+                stream.write(json.dumps(row) + "\n")
+
+
+def main() -> None:
+    datasheet = (sys.executable, "-m", "datasheet")
+    with tempfile.TemporaryDirectory() as folder:
+        log = Path(folder) / "verdicts.jsonl"
+        verdicts(log)
+        stages = {
+            "bare interpreter": (sys.executable, "-c", "pass"),
+            "datasheet --help": (*datasheet, "--help"),
+            "build, design paper, simulated, with documents": (
+                *datasheet,
+                "build",
+                "--design",
+                "paper",
+                "--out",
+                folder,
+            ),
+            f"analyze {READINGS:,} readings": (*datasheet, "analyze", str(log), "--json"),
+        }
+        print(f"{'stage':<50} {'wall s':>7} {'peak MB':>8}")
+        for name, command in stages.items():
+            wall_s, peak = measured(*command)
+            print(f"{name:<50} {wall_s:>7.2f} {peak:>8.0f}")
+
+
+if __name__ == "__main__":
+    main()
