@@ -1,7 +1,7 @@
 """How long do a build and an analysis take, and with how much memory?
 
-A `paper` build on the simulated judge with all documents, and `datasheet analyze` of 100,000 readings, each in a process
-of its own. Prints wall time and peak memory, beside the start of the bare interpreter as the unit of this machine.
+A `paper` build on the simulated judge with all documents, and `datasheet analyze` of 100,000 readings, each in a
+process of its own. Prints wall time and peak memory, beside the start of the bare interpreter as this machine's unit.
 
     python benchmarks/speed/stages.py
 """

@@ -1,7 +1,7 @@
 """Do the intervals of clustered shares hold what they promise?
 
-Beta-binomial clusters with a known share; the share of simulated logs whose 95% interval holds it, and the mean width, for
-the default (Wilson on the effective n, t quantile), Wilson as if all readings were independent, and the percentile
+Beta-binomial clusters with a known share; the share of simulated logs whose 95% interval holds it, and the mean width,
+for the default (Wilson on the effective n, t quantile), Wilson as if all readings were independent, and the percentile
 bootstrap over clusters.
 
     python benchmarks/validity/intervals.py
