@@ -163,9 +163,9 @@ class Readings:
             "notes": list(self.notes),
         }
 
-    def where(self, mask: Mask) -> Readings:
-        """The readings that a mask keeps; the tables stay as they are."""
-        return replace(self, **{name: getattr(self, name)[mask] for name in _CODES})
+    def where(self, rows: Mask | npt.NDArray[np.intp]) -> Readings:
+        """The readings that a mask keeps, or those of some row numbers; the tables stay as they are."""
+        return replace(self, **{name: getattr(self, name)[rows] for name in _CODES})
 
     @property
     def valid(self) -> Mask:

@@ -1,0 +1,286 @@
+"""The likelihood of the measurement model: latent evidence, a tie band, and two orders that share stable preferences.
+
+For a pair whose content a is D quality steps better and whose other differences are x (length, filler, channels)::
+
+    X_ab = k exp(τ z) D + γ·x + b + e_ab        X_ba = k exp(τ z) D + γ·x - b + e_ba
+
+e_ab and e_ba are standard normal with correlation ρ, z is standard normal for each task. A reading prefers a where its
+X is above c, b where it is below -c, and ties between. A pair with both orders is one of nine cells of the bivariate
+normal; a reading without its partner is one of three. Each call lapses with probability λ into a uniform draw.
+
+Pairs that look alike to the model (same ΔQ, same x, same two readings) are one *kind*: its probability is worked out
+once, however many tasks and pairs show it. A pair weighs 1 over the repeats of its stimulus: repeats tell nothing of
+other stimuli.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.special import expit, ndtr
+
+from datasheet.analysis.bivariate import Numbers, bvn_cdf, bvn_slopes, normal_pdf
+from datasheet.readings import Codes, Mask
+
+MISSING = 2
+"""Code of an order that has no valid reading."""
+
+QUADRATURE_NODES = 9
+_FAR = 38.0
+_LEAST_PROBABILITY = 1e-13
+_NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(QUADRATURE_NODES)
+NODES: Numbers = np.asarray(_NODES, dtype=np.float64)
+"""Gauss-Hermite nodes of the standard normal task factor."""
+LOG_WEIGHTS: Numbers = np.log(_WEIGHTS / _WEIGHTS.sum())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairTable:
+    """What the model sees: one element (or row) a kind of pair, and how often each task shows it.
+
+    Attributes
+    ----------
+    delta_q
+        Quality steps by which content a is better, shape (K,).
+    covariates
+        Differences between the contents (a minus b) that evidence may depend on, shape (K, m).
+    content_ab, content_ba
+        +1 prefers a, 0 ties, -1 prefers b, :data:`MISSING` where that order has no valid reading, shape (K,).
+    counts
+        Weighted number of pairs of each kind in each task, sparse, shape (G, K).
+    n_pairs
+        Sum of the weights: stimuli, however often they were repeated.
+    n_outcomes
+        Verdicts that the prompt allows: 3, or 2 where none is a tie.
+    """
+
+    delta_q: Numbers
+    covariates: Numbers
+    content_ab: Codes
+    content_ba: Codes
+    counts: csr_array
+    n_outcomes: int = 3
+
+    def __len__(self) -> int:
+        return len(self.delta_q)
+
+    @classmethod
+    def of_pairs(
+        cls,
+        *,
+        delta_q: Numbers,
+        covariates: Numbers,
+        content_ab: Codes,
+        content_ba: Codes,
+        cluster: Codes,
+        weight: Numbers,
+        n_outcomes: int = 3,
+    ) -> PairTable:
+        """Kinds and counts from one element (or row) a pair; ``cluster`` holds task codes."""
+        columns = np.column_stack([delta_q, covariates, content_ab, content_ba])
+        kinds, kind = np.unique(columns, axis=0, return_inverse=True)
+        _, task = np.unique(cluster, return_inverse=True)
+        counts = csr_array((weight, (task, kind.ravel())), shape=(int(task.max(initial=-1)) + 1, len(kinds)))
+        return cls(
+            delta_q=kinds[:, 0],
+            covariates=kinds[:, 1:-2],
+            content_ab=kinds[:, -2].astype(np.int32),
+            content_ba=kinds[:, -1].astype(np.int32),
+            counts=counts,
+            n_outcomes=n_outcomes,
+        )
+
+    @property
+    def n_clusters(self) -> int:
+        """Number of tasks."""
+        return int(self.counts.shape[0])
+
+    @property
+    def n_pairs(self) -> float:
+        """Sum of the weights of all pairs."""
+        return float(self.counts.sum())
+
+    @property
+    def weight(self) -> Numbers:
+        """Weighted number of pairs of each kind over all tasks, shape (K,)."""
+        return np.asarray(self.counts.sum(axis=0)).ravel()
+
+    def where(self, mask: Mask) -> PairTable:
+        """The kinds that a mask keeps, over the same tasks."""
+        return PairTable(
+            delta_q=self.delta_q[mask],
+            covariates=self.covariates[mask],
+            content_ab=self.content_ab[mask],
+            content_ba=self.content_ba[mask],
+            counts=self.counts[:, np.flatnonzero(mask)],
+            n_outcomes=self.n_outcomes,
+        )
+
+    def with_covariates(self, covariates: Numbers) -> PairTable:
+        """The same pairs with other covariates."""
+        return replace(self, covariates=covariates)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parameters:
+    """Parameters on their natural scales; evidence is in standard deviations of a reading.
+
+    ``resolution`` k, ``slopes`` γ of shape (m,), ``position`` b, ``criterion`` c ≥ 0, ``correlation`` ρ, ``lapse_rate``
+    λ, ``task_spread`` τ ≥ 0 (standard deviation of log k over tasks).
+    """
+
+    resolution: float
+    slopes: Numbers
+    position: float
+    criterion: float
+    correlation: float
+    task_spread: float
+    lapse_rate: float = 0.0
+
+    @classmethod
+    def from_vector(cls, theta: Numbers, *, lapse_rate: float = 0.0) -> Parameters:
+        """From (k, γ…, b, log c, logit ρ, log τ)."""
+        return cls(
+            resolution=float(theta[0]),
+            slopes=theta[1:-4],
+            position=float(theta[-4]),
+            criterion=float(np.exp(theta[-3])),
+            correlation=float(expit(theta[-2])),
+            task_spread=float(np.exp(theta[-1])),
+            lapse_rate=lapse_rate,
+        )
+
+
+def _bounds(content: Codes, criterion: float) -> tuple[Numbers, Numbers, Numbers, Numbers]:
+    """(low, high) ends of X for each verdict, and their derivatives by c."""
+    low = np.where(content == 1, criterion, np.where(content == 0, -criterion, -_FAR))
+    high = np.where(content == 1, _FAR, np.where(content == 0, criterion, -criterion))
+    low_slope = np.where(content == 1, 1.0, np.where(content == 0, -1.0, 0.0))
+    high_slope = np.where(content == 1, 0.0, np.where(content == 0, 1.0, -1.0))
+    return low, high, low_slope, high_slope
+
+
+@dataclass(frozen=True, slots=True)
+class _Cells:
+    """log P of each row at each node, and its derivatives by the common mean, b, c and ρ: arrays (n, q)."""
+
+    log_p: Numbers
+    by_mean: Numbers
+    by_position: Numbers
+    by_criterion: Numbers
+    by_correlation: Numbers
+
+
+def _single(mean: Numbers, content: Codes, sign: float, parameters: Parameters, n_outcomes: int) -> _Cells:
+    """Rows with one order: ``sign`` is +1 where a is shown first."""
+    low, high, low_slope, high_slope = (end[:, None] for end in _bounds(content, parameters.criterion))
+    centre = mean + sign * parameters.position
+    at_low, at_high = normal_pdf(low - centre), normal_pdf(high - centre)
+    keep = 1 - parameters.lapse_rate
+    p = keep * (ndtr(high - centre) - ndtr(low - centre)) + parameters.lapse_rate / n_outcomes
+    p = np.maximum(p, _LEAST_PROBABILITY)
+    by_mean = keep * (at_low - at_high) / p
+    by_criterion = keep * (at_high * high_slope - at_low * low_slope) / p
+    return _Cells(np.log(p), by_mean, sign * by_mean, by_criterion, np.zeros_like(p))
+
+
+def _double(mean: Numbers, ab: Codes, ba: Codes, parameters: Parameters, n_outcomes: int) -> _Cells:
+    """Rows with both orders: rectangles of the bivariate normal, by the four corners."""
+    low_1, high_1, low_slope_1, high_slope_1 = (end[:, None] for end in _bounds(ab, parameters.criterion))
+    low_2, high_2, low_slope_2, high_slope_2 = (end[:, None] for end in _bounds(ba, parameters.criterion))
+    mean_1, mean_2 = mean + parameters.position, mean - parameters.position
+    corners = (
+        (high_1, high_slope_1, high_2, high_slope_2, 1.0),
+        (low_1, low_slope_1, high_2, high_slope_2, -1.0),
+        (high_1, high_slope_1, low_2, low_slope_2, -1.0),
+        (low_1, low_slope_1, low_2, low_slope_2, 1.0),
+    )
+    rho, lapse = parameters.correlation, parameters.lapse_rate
+    p = np.zeros_like(mean)
+    by_1, by_2, by_c, by_rho = (np.zeros_like(mean) for _ in range(4))
+    for end_1, slope_1, end_2, slope_2, sign in corners:
+        h, q = end_1 - mean_1, end_2 - mean_2
+        d_h, d_q, d_rho = bvn_slopes(h, q, rho)
+        p += sign * bvn_cdf(h, q, rho)
+        by_1 -= sign * d_h
+        by_2 -= sign * d_q
+        by_c += sign * (d_h * slope_1 + d_q * slope_2)
+        by_rho += sign * d_rho
+    if lapse > 0:
+        keep, spread = 1 - lapse, lapse / n_outcomes
+        steady = replace(parameters, lapse_rate=0.0)
+        first = _single(mean, ab, 1.0, steady, n_outcomes)
+        second = _single(mean, ba, -1.0, steady, n_outcomes)
+        p_1, p_2 = np.exp(first.log_p), np.exp(second.log_p)
+        p = keep**2 * p + keep * spread * (p_1 + p_2) + spread**2
+        by_1 = keep**2 * by_1 + keep * spread * p_1 * first.by_mean
+        by_2 = keep**2 * by_2 + keep * spread * p_2 * second.by_mean
+        by_c = keep**2 * by_c + keep * spread * (p_1 * first.by_criterion + p_2 * second.by_criterion)
+        by_rho = keep**2 * by_rho
+    p = np.maximum(p, _LEAST_PROBABILITY)
+    return _Cells(np.log(p), (by_1 + by_2) / p, (by_1 - by_2) / p, by_c / p, by_rho / p)
+
+
+def cell_probabilities(parameters: Parameters, delta_q: float) -> Numbers:
+    """The nine cells of a pair on a typical task, at equal length: ab by ba, each as (b, tie, a), shape (3, 3)."""
+    outcomes = np.array([-1, 0, 1], dtype=np.int32)
+    ab, ba = np.repeat(outcomes, 3), np.tile(outcomes, 3)
+    mean = np.full((9, 1), parameters.resolution * delta_q)
+    return np.exp(_double(mean, ab, ba, parameters, 3).log_p).reshape(3, 3)
+
+
+def log_likelihood(theta: Numbers, table: PairTable, *, lapse_rate: float = 0.0) -> tuple[Numbers, Numbers]:
+    """Marginal log likelihood of each task, the task factor integrated out, and its gradient.
+
+    Parameters
+    ----------
+    theta
+        (k, γ…, b, log c, logit ρ, log τ), shape (m + 5,).
+
+    Returns
+    -------
+    Log likelihoods, shape (G,), and their derivatives by theta, shape (G, m + 5).
+    """
+    parameters = Parameters.from_vector(theta, lapse_rate=lapse_rate)
+    n_clusters, n_parameters = table.n_clusters, len(theta)
+    totals = np.zeros((n_clusters, QUADRATURE_NODES))
+    slopes = np.zeros((n_clusters, QUADRATURE_NODES, n_parameters))
+    both = (table.content_ab != MISSING) & (table.content_ba != MISSING)
+    parts = ((both, 0.0), ((table.content_ba == MISSING) & ~both, 1.0), ((table.content_ab == MISSING) & ~both, -1.0))
+    for chosen, sign in parts:
+        for mask, nodes in ((chosen & (table.delta_q == 0), NODES[:1] * 0), (chosen & (table.delta_q != 0), NODES)):
+            if mask.any():
+                _add(totals, slopes, table.where(mask), sign, nodes, parameters)
+    weighted = totals + LOG_WEIGHTS
+    most = weighted.max(axis=1, keepdims=True)
+    shares = np.exp(weighted - most)
+    sums = shares.sum(axis=1, keepdims=True)
+    return np.asarray((most + np.log(sums))[:, 0]), np.asarray(np.einsum("gq,gqp->gp", shares / sums, slopes))
+
+
+def _add(
+    totals: Numbers, slopes: Numbers, rows: PairTable, sign: float, nodes: Numbers, parameters: Parameters
+) -> None:
+    """Add the log likelihoods and slopes of some rows to those of their tasks, at each node."""
+    factor = np.exp(parameters.task_spread * nodes)
+    stretched = rows.delta_q[:, None] * factor
+    mean = parameters.resolution * stretched + (rows.covariates @ parameters.slopes)[:, None]
+    if sign == 0.0:
+        cells = _double(mean, rows.content_ab, rows.content_ba, parameters, rows.n_outcomes)
+    else:
+        content = rows.content_ab if sign > 0 else rows.content_ba
+        cells = _single(mean, content, sign, parameters, rows.n_outcomes)
+    rho = parameters.correlation
+    columns = [
+        cells.by_mean * stretched,
+        *(cells.by_mean * covariate[:, None] for covariate in rows.covariates.T),
+        cells.by_position,
+        cells.by_criterion * parameters.criterion,
+        cells.by_correlation * rho * (1 - rho),
+        cells.by_mean * parameters.resolution * stretched * nodes * parameters.task_spread,
+    ]
+    totals += rows.counts @ cells.log_p
+    for index, column in enumerate(columns):
+        slopes[:, :, index] += rows.counts @ np.broadcast_to(column, mean.shape)

@@ -1,0 +1,231 @@
+"""Fit of the measurement model: resolution, criterion, position, stable correlation, task spread and slopes.
+
+Maximum a posteriori with weak priors and analytic gradients. The covariance is the inverse Hessian; beside it stands
+the cluster-robust one, from each task's own score, which holds where the model's own picture of the tasks does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.special import ndtri
+
+from datasheet.analysis.bivariate import Numbers
+from datasheet.analysis.evidence import MISSING, PairTable, Parameters, log_likelihood
+
+_Gradient = Callable[[Numbers], Numbers]
+
+_TAIL_NAMES = ("position", "log_criterion", "logit_correlation", "log_task_spread")
+_PRIOR_MEANS = {"log_criterion": np.log(0.7), "logit_correlation": -0.5, "log_task_spread": np.log(0.25)}
+_PRIOR_SDS = {
+    "resolution": 4.0,
+    "position": 2.0,
+    "log_criterion": 2.0,
+    "logit_correlation": 1.5,
+    "log_task_spread": 0.7,
+}
+_SLOPE_PRIOR_SD = 5.0
+_NO_SPREAD, _NO_CRITERION = float(np.log(1e-9)), float(np.log(1e-9))
+_BOXES = {
+    "resolution": (-8.0, 8.0),
+    "position": (-8.0, 8.0),
+    "log_criterion": (-7.0, 3.0),
+    "logit_correlation": (-7.0, 5.0),
+    "log_task_spread": (-6.0, 0.5),
+}
+"""Where the search may go: far beyond what readings can tell apart, and near enough to compute."""
+_SLOPE_BOX = (-60.0, 60.0)
+_STEP = 1e-4
+_LEAST_CURVATURE = 1e-6
+GRADIENT_TOLERANCE = 1e-3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasurementFit:
+    """A fitted measurement model.
+
+    Attributes
+    ----------
+    names
+        Of the elements of ``theta``: resolution, slopes, position, log_criterion, logit_correlation, log_task_spread.
+    theta
+        Maximum a posteriori, shape (p,).
+    covariance, robust_covariance
+        Inverse Hessian, and the sandwich with the tasks' scores and G/(G-1), shape (p, p); 0 for what is fixed.
+    free
+        Elements that were fitted, shape (p,).
+    log_likelihood
+        At ``theta``, without the priors.
+    largest_gradient
+        Of the log posterior at ``theta``, in units of one posterior standard deviation: 0 at the mode.
+    """
+
+    names: tuple[str, ...]
+    theta: Numbers
+    covariance: Numbers
+    robust_covariance: Numbers
+    free: np.ndarray[tuple[int], np.dtype[np.bool_]]
+    log_likelihood: float
+    log_posterior: float
+    largest_gradient: float
+    n_clusters: int
+    n_pairs: int
+    lapse_rate: float
+
+    @property
+    def converged(self) -> bool:
+        """The mode was found."""
+        return self.largest_gradient < GRADIENT_TOLERANCE
+
+    @property
+    def parameters(self) -> Parameters:
+        """The fitted parameters on their natural scales."""
+        return Parameters.from_vector(self.theta, lapse_rate=self.lapse_rate)
+
+    @property
+    def degrees_of_freedom(self) -> int:
+        """Of Student's t in intervals: tasks less one."""
+        return max(1, self.n_clusters - 1)
+
+
+def parameter_names(covariates: Sequence[str]) -> tuple[str, ...]:
+    """Names of the elements of theta."""
+    return ("resolution", *covariates, *_TAIL_NAMES)
+
+
+def _priors(names: tuple[str, ...]) -> tuple[Numbers, Numbers]:
+    means = np.array([_PRIOR_MEANS.get(name, 0.0) for name in names], dtype=np.float64)
+    sds = np.array([_PRIOR_SDS.get(name, _SLOPE_PRIOR_SD) for name in names], dtype=np.float64)
+    return means, sds
+
+
+def _moment_start(table: PairTable, names: tuple[str, ...]) -> Numbers:
+    """A start from shares: position and criterion from the readings at ΔQ 0, resolution from those above."""
+
+    def quantile(hits: Numbers, weight: Numbers) -> float:
+        return float(ndtri((hits @ weight + 0.5) / (weight.sum() + 1.0)))
+
+    slots, deltas, weights = [], [], []
+    for content, sign in ((table.content_ab, 1), (table.content_ba, -1)):
+        valid = content != MISSING
+        slots.append(sign * content[valid])
+        deltas.append(table.delta_q[valid])
+        weights.append(table.weight[valid])
+    slot, delta, weight = np.concatenate(slots), np.concatenate(deltas), np.concatenate(weights)
+    level = delta == (0 if (delta == 0).any() else delta.min())
+    first, second = (quantile((slot[level] == value) * 1.0, weight[level]) for value in (1, -1))
+    position, criterion = (first - second) / 2, max(0.05, -(first + second) / 2)
+    steps = []
+    content = np.concatenate(
+        [table.content_ab[table.content_ab != MISSING], table.content_ba[table.content_ba != MISSING]]
+    )
+    for step in np.unique(delta[delta > 0]):
+        at = delta == step
+        right, wrong = (quantile((content[at] == value) * 1.0, weight[at]) for value in (1, -1))
+        steps.append((right - wrong) / 2 / step)
+    start = dict(zip(names, _priors(names)[0], strict=True))
+    start |= {"position": position, "log_criterion": float(np.log(criterion))}
+    start["resolution"] = float(np.clip(np.median(steps), -3, 3)) if steps else 0.0
+    return np.array([start[name] for name in names])
+
+
+def fit_measurement(
+    table: PairTable,
+    covariates: Sequence[str] = (),
+    *,
+    lapse_rate: float = 0.0,
+    fixed: Sequence[str] = (),
+    start: Numbers | None = None,
+) -> MeasurementFit:
+    """Fit the measurement model.
+
+    Parameters
+    ----------
+    covariates
+        Names of the table's covariates, for their slopes.
+    fixed
+        Names of parameters that stay at their start: a task spread with one task, a criterion without ties, …
+    start
+        Start values; from the shares of the table if None.
+
+    Raises
+    ------
+    ValueError
+        The table is empty, or the names do not fit its covariates.
+    """
+    if not len(table) or table.covariates.shape[1] != len(covariates):
+        raise ValueError("the model needs pairs, and a name for each covariate")
+    names = parameter_names(covariates)
+    means, sds = _priors(names)
+    theta = _moment_start(table, names) if start is None else np.array(start, dtype=np.float64)
+    free = np.array([name not in fixed for name in names])
+    if start is None and "log_task_spread" in fixed:
+        theta[-1] = _NO_SPREAD
+    if start is None and "log_criterion" in fixed:
+        theta[-3] = _NO_CRITERION
+
+    theta[free] = np.clip(theta[free], *np.array([_BOXES.get(name, _SLOPE_BOX) for name in names])[free].T)
+
+    def negative(values: Numbers) -> tuple[float, Numbers, Numbers]:
+        at = theta.copy()
+        at[free] = values
+        likelihoods, scores = log_likelihood(at, table, lapse_rate=lapse_rate)
+        off = (at - means) / sds
+        gradient = scores.sum(axis=0) - off / sds
+        return -float(likelihoods.sum() - 0.5 * (off[free] ** 2).sum()), -gradient[free], scores
+
+    boxes = np.array([_BOXES.get(name, _SLOPE_BOX) for name in names])[free]
+    best = minimize(lambda values: negative(values)[:2], theta[free], jac=True, method="L-BFGS-B", bounds=boxes,
+                    options={"maxiter": 200, "ftol": 1e-12, "gtol": 1e-5})  # fmt: skip
+    mode, hessian = _polished(best.x, boxes, lambda values: negative(values)[1])
+    theta[free] = mode
+    value, gradient, scores = negative(mode)
+    inverse = np.linalg.inv(hessian)
+    p = len(names)
+    covariance, robust = np.zeros((p, p)), np.zeros((p, p))
+    covariance[np.ix_(free, free)] = inverse
+    meat = scores[:, free].T @ scores[:, free]
+    n_clusters = table.n_clusters
+    factor = n_clusters / (n_clusters - 1) if n_clusters > 1 else 1.0
+    robust[np.ix_(free, free)] = inverse @ meat @ inverse * factor
+    off = (theta[free] - means[free]) / sds[free]
+    return MeasurementFit(
+        names=names,
+        theta=theta,
+        covariance=covariance,
+        robust_covariance=robust,
+        free=free,
+        log_likelihood=-value + 0.5 * float((off**2).sum()),
+        log_posterior=-value,
+        largest_gradient=float(np.abs(gradient * np.sqrt(np.diag(inverse))).max()),
+        n_clusters=n_clusters,
+        n_pairs=round(table.n_pairs),
+        lapse_rate=lapse_rate,
+    )
+
+
+def _polished(mode: Numbers, boxes: Numbers, gradient_at: _Gradient) -> tuple[Numbers, Numbers]:
+    """Newton steps from a mode that is nearly there, with the Hessian from differences of the analytic gradient."""
+    for _ in range(4):
+        gradient = gradient_at(mode)
+        hessian = _hessian(mode, gradient_at)
+        step = np.linalg.solve(hessian, gradient)
+        if float(gradient @ step) < GRADIENT_TOLERANCE**2 / 4:
+            return mode, hessian
+        mode = np.clip(mode - np.clip(step, -0.5, 0.5), boxes[:, 0], boxes[:, 1])
+    return mode, _hessian(mode, gradient_at)
+
+
+def _hessian(mode: Numbers, gradient_at: _Gradient) -> Numbers:
+    """Symmetric, its curvatures kept above a floor: a flat direction has a large variance, never a negative one."""
+    columns = []
+    for index in range(len(mode)):
+        step = np.zeros(len(mode))
+        step[index] = _STEP
+        columns.append((gradient_at(mode + step) - gradient_at(mode - step)) / (2 * _STEP))
+    hessian = (np.array(columns) + np.array(columns).T) / 2
+    values, vectors = np.linalg.eigh(hessian)
+    return np.asarray(vectors * np.maximum(values, _LEAST_CURVATURE) @ vectors.T)

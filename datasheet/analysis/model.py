@@ -1,0 +1,305 @@
+"""The measurement model on a log: what of it could be measured, each quantity with its status.
+
+Where the readings bound a parameter on one side only (a judge that never errs, never ties, or always takes the first
+slot) the profile likelihood without that parameter's prior gives the bound. A wild number is never printed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from math import exp
+
+import numpy as np
+from scipy.stats import f as f_distribution
+from scipy.stats import t as student_t
+
+from datasheet.analysis.derived import (
+    Uncertainty,
+    back_to_share,
+    model_threshold,
+    noise_equivalent,
+    p_correct,
+    p_correct_marginal,
+    ratio_to_resolution,
+    without_criterion,
+)
+from datasheet.analysis.evidence import MISSING, PairTable
+from datasheet.analysis.intervals import CONFIDENCE_LEVEL
+from datasheet.analysis.measurement import MeasurementFit, fit_measurement
+from datasheet.analysis.pair_table import ModelTable, model_table
+from datasheet.readings import Readings
+from datasheet.records import Estimate
+
+MODEL_KEYS = (
+    *("threshold_75", "threshold_75_marginal", "fc75", "resolution", "criterion", "position", "position_in_steps"),
+    *("stable_correlation", "task_spread", "noise_equivalent_delta_q", "length_slope", "filler_slope"),
+)
+NO_TIES = "the prompt allows no tie, which fixes it by construction"
+NEEDS_PAIRS = "needs valid readings of ladder or same-quality pairs"
+NEEDS_LADDER = "needs the ladder probe"
+NEEDS_BOTH_ORDERS = "needs both orders of the same pairs"
+LAPSE_RATE = 0.02
+_PRIOR_SD = {"logit_correlation": 1.5, "log_task_spread": 0.7}
+_PRIOR_LIMITED = 0.8
+"""A posterior this near to its prior's width says little that the prior did not."""
+
+_FAR = {"resolution": (-6.0, 6.0), "log_criterion": (-6.5, 2.5), "position": (-6.0, 6.0)}
+_SUSPECT_HALF_WIDTH = {"resolution": 1.0, "log_criterion": 1.0, "position": 1.0}
+_PROFILE_STEPS = 7
+_MUCH_SPREAD, _FEW_TASKS = 0.4, 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelFinding:
+    """The model's part of a sheet.
+
+    Attributes
+    ----------
+    estimates
+        By key, in the order of the sheet.
+    fit
+        The fit behind them; None where none could be made.
+    lapse_sensitivity
+        Resolution, criterion and threshold if the judge lapsed in 2% of calls.
+    steps_p
+        p of the test that all quality steps are worth the same, whatever their place and base level; None without it.
+    base_slope
+        Change of the resolution with each requirement that the worse answer meets already.
+    """
+
+    estimates: dict[str, Estimate]
+    fit: MeasurementFit | None = None
+    lapse_sensitivity: dict[str, float] = field(default_factory=dict)
+    steps_p: float | None = None
+    base_slope: Estimate | None = None
+    notes: tuple[str, ...] = ()
+
+
+def _absent(reason: str) -> dict[str, Estimate]:
+    return {key: Estimate.absent("not_measured", reason) for key in MODEL_KEYS}
+
+
+def _fixed(made: ModelTable) -> list[str]:
+    """Parameters that these pairs can't speak of."""
+    fixed = []
+    if not made.has_ladder:
+        fixed.append("resolution")
+    if not made.has_ladder or not made.has_tasks:
+        fixed.append("log_task_spread")
+    if made.table.n_outcomes == 2:
+        fixed.append("log_criterion")
+    if not made.has_both_orders:
+        fixed.append("logit_correlation")
+    return fixed
+
+
+def measure(readings: Readings, *, supported_below_1: bool) -> ModelFinding:
+    """Fit the model to the readings and give every quantity of it.
+
+    Parameters
+    ----------
+    supported_below_1
+        Whether the readings at ΔQ 1 alone support a threshold of at most 1.
+    """
+    made = model_table(readings)
+    if made is None:
+        return ModelFinding(estimates=_absent(NEEDS_PAIRS))
+    reason = _nothing_to_fit(made.table)
+    if reason:
+        estimates = {key: Estimate.absent("undetermined", reason) for key in MODEL_KEYS}
+        return ModelFinding(estimates=_by_construction(estimates, made))
+    fixed = _fixed(made)
+    fit = fit_measurement(made.table, made.covariates, fixed=fixed)
+    estimates = _estimates(made, fit, supported_below_1=supported_below_1)
+    steps_p, base_slope = _steps(made, fit, fixed)
+    return ModelFinding(
+        estimates=_by_construction(estimates, made),
+        fit=fit,
+        lapse_sensitivity=_lapse_sensitivity(made, fit, fixed),
+        steps_p=steps_p,
+        base_slope=base_slope,
+        notes=tuple(_notes(made, fit)),
+    )
+
+
+def _nothing_to_fit(table: PairTable) -> str:
+    """Why no parameter could be had: all readings are one and the same verdict."""
+    contents = np.concatenate([table.content_ab, -table.content_ba])
+    slots = contents[np.abs(contents) != MISSING]
+    if (slots == 0).all():
+        return "all readings are ties: the criterion is large against all evidence, and nothing else can be said"
+    if (slots == 1).all() or (slots == -1).all():
+        side = "first" if slots[0] == 1 else "second"
+        return f"all readings prefer the {side} slot: the position outweighs all evidence, and nothing else can be said"
+    return ""
+
+
+def _by_construction(estimates: dict[str, Estimate], made: ModelTable) -> dict[str, Estimate]:
+    if made.table.n_outcomes == 2:
+        estimates = estimates | {"criterion": Estimate.absent("not_applicable", NO_TIES)}
+    return estimates
+
+
+def _estimates(made: ModelTable, fit: MeasurementFit, *, supported_below_1: bool) -> dict[str, Estimate]:
+    uncertainty = Uncertainty(fit=fit)
+    confounded = ("confounded_with_length",) if made.prefix_only else ()
+    estimates = _absent(NEEDS_LADDER)
+    estimates["criterion"] = _bounded(made, fit, "log_criterion", uncertainty.transformed("log_criterion", exp))
+    if made.has_both_orders:
+        estimates["position"] = _bounded(made, fit, "position", uncertainty.linear("position"))
+        estimates["stable_correlation"] = uncertainty.transformed(
+            "logit_correlation", back_to_share, *_prior_limited(fit, "logit_correlation")
+        )
+    else:
+        for key in ("position", "stable_correlation"):
+            estimates[key] = Estimate.absent("not_measured", NEEDS_BOTH_ORDERS)
+    if not made.has_ladder:
+        return estimates
+    resolution = _bounded(made, fit, "resolution", uncertainty.linear("resolution", *confounded))
+    estimates["resolution"] = resolution
+    top = int(made.table.delta_q.max())
+    curves = {"threshold_75": p_correct, "threshold_75_marginal": p_correct_marginal, "fc75": without_criterion}
+    for key, curve in curves.items():
+        estimates[key] = model_threshold(
+            uncertainty, curve, top_step=top, supported_below_1=supported_below_1, n_outcomes=made.table.n_outcomes
+        )
+    if confounded:
+        estimates |= {key: _flagged(estimates[key], *confounded) for key in curves}
+    if resolution.status == "measured":
+        estimates["noise_equivalent_delta_q"] = noise_equivalent(uncertainty)
+        if made.has_both_orders:
+            estimates["position_in_steps"] = ratio_to_resolution(uncertainty, "position")
+    else:
+        reason = f"the resolution is {resolution.status}"
+        for key in ("noise_equivalent_delta_q", "position_in_steps"):
+            estimates[key] = Estimate.absent("undetermined", reason, n=fit.n_pairs)
+    if not made.has_both_orders:
+        estimates["position_in_steps"] = Estimate.absent("not_measured", NEEDS_BOTH_ORDERS)
+    if "log_task_spread" in fit.names and fit.free[fit.names.index("log_task_spread")]:
+        flags = _prior_limited(fit, "log_task_spread")
+        estimates["task_spread"] = uncertainty.transformed("log_task_spread", exp, *flags)
+    else:
+        estimates["task_spread"] = Estimate.absent("not_measured", "needs at least two tasks")
+    needs = {
+        "length_slope": "needs the answers' lengths, and arms that tell length from quality (phrasings, filler)",
+        "filler_slope": "needs arms with filler",
+    }
+    for key, reason in needs.items():
+        name = key.removesuffix("_slope")
+        present = name in made.covariates
+        estimates[key] = uncertainty.linear(name) if present else Estimate.absent("not_measured", reason)
+    return estimates
+
+
+def _flagged(estimate: Estimate, *flags: str) -> Estimate:
+    return replace(estimate, flags=(*estimate.flags, *flags))
+
+
+def _prior_limited(fit: MeasurementFit, name: str) -> tuple[str, ...]:
+    index = fit.names.index(name)
+    posterior_sd = float(np.sqrt(fit.covariance[index, index]))
+    return ("prior_limited",) if posterior_sd > _PRIOR_LIMITED * _PRIOR_SD[name] else ()
+
+
+def _bounded(made: ModelTable, fit: MeasurementFit, name: str, estimate: Estimate) -> Estimate:
+    """An estimate as it is, or a one-sided bound where the flat-prior profile stays open on a side."""
+    index = fit.names.index(name)
+    if not fit.free[index]:
+        return estimate
+    uncertainty = Uncertainty(fit=fit)
+    if uncertainty.quantile * uncertainty.of(name) < _SUSPECT_HALF_WIDTH[name]:
+        return estimate
+    two_sided = uncertainty.quantile**2
+    opens = [_deviance(made, fit, name, edge) < two_sided for edge in _FAR[name]]
+    if not any(opens):
+        return _flagged(estimate, "wide")
+    if all(opens):
+        return Estimate.absent("undetermined", "the readings leave it open on both sides", n=fit.n_pairs)
+    side = 0 if opens[1] else 1
+    limit = _profile_limit(made, fit, name, _FAR[name][side])
+    shown = exp(limit) if name == "log_criterion" else limit
+    bound = {"low": shown} if side == 0 else {"high": shown}
+    return Estimate(
+        status="bounded",
+        n=fit.n_pairs,
+        n_clusters=fit.n_clusters,
+        method=f"profile likelihood, one-sided, t({fit.degrees_of_freedom})",
+        flags=(*estimate.flags, "prior_limited"),
+        **bound,  # type: ignore[arg-type]
+    )
+
+
+def _deviance(made: ModelTable, fit: MeasurementFit, name: str, value: float) -> float:
+    """Twice the loss in log likelihood with one parameter held at a value and the others fitted again."""
+    index = fit.names.index(name)
+    start = np.array(fit.theta)
+    start[index] = value
+    held = [other for other, free in zip(fit.names, fit.free, strict=True) if not free]
+    refit = fit_measurement(made.table, made.covariates, fixed=[*held, name], start=start, lapse_rate=fit.lapse_rate)
+    return 2 * (fit.log_likelihood - refit.log_likelihood)
+
+
+def _profile_limit(made: ModelTable, fit: MeasurementFit, name: str, edge: float) -> float:
+    """Where the deviance towards an edge reaches the one-sided quantile, by bisection."""
+    quantile = float(student_t.ppf(CONFIDENCE_LEVEL, fit.degrees_of_freedom)) ** 2
+    inside, outside = float(fit.theta[fit.names.index(name)]), edge
+    for _ in range(_PROFILE_STEPS):
+        middle = (inside + outside) / 2
+        if _deviance(made, fit, name, middle) < quantile:
+            inside = middle
+        else:
+            outside = middle
+    return outside
+
+
+def _lapse_sensitivity(made: ModelTable, fit: MeasurementFit, fixed: Sequence[str]) -> dict[str, float]:
+    refit = fit_measurement(made.table, made.covariates, fixed=fixed, start=fit.theta, lapse_rate=LAPSE_RATE)
+    parameters = refit.parameters
+    return {
+        "lapse_rate": LAPSE_RATE,
+        "resolution": parameters.resolution,
+        "criterion": parameters.criterion,
+        "position": parameters.position,
+    }
+
+
+def _steps(made: ModelTable, fit: MeasurementFit, fixed: Sequence[str]) -> tuple[float | None, Estimate | None]:
+    """Are the steps equal? Free means for steps above the first and a slope for the base level, tested together."""
+    delta_q = made.table.delta_q
+    steps = np.unique(delta_q[delta_q > 0])
+    if len(steps) < 3 or fit.n_clusters < 3:
+        return None, None
+    columns = [(delta_q == step) * 1.0 for step in steps[1:]]
+    names = [f"step_{int(step)}" for step in steps[1:]]
+    base = made.base_level
+    if np.ptp(base[delta_q > 0]) > 0:
+        centred = np.where(delta_q > 0, base - base[delta_q > 0].mean(), 0.0)
+        columns.append(delta_q * centred)
+        names.append("base_level")
+    wider = made.table.with_covariates(np.column_stack([made.table.covariates, *columns]))
+    extra = len(columns)
+    start = np.concatenate([fit.theta[: 1 + len(made.covariates)], np.zeros(extra), fit.theta[-4:]])
+    refit = fit_measurement(wider, (*made.covariates, *names), fixed=fixed, start=start)
+    ratio = max(0.0, 2 * (refit.log_likelihood - fit.log_likelihood))
+    p = float(f_distribution.sf(ratio / extra, extra, fit.degrees_of_freedom))
+    slope = Uncertainty(fit=refit).linear("base_level") if names[-1] == "base_level" else None
+    return p, slope
+
+
+def _notes(made: ModelTable, fit: MeasurementFit) -> list[str]:
+    notes = []
+    if not fit.converged:
+        notes.append(
+            f"The fit of the joint model did not converge (largest gradient {fit.largest_gradient:.2g} standard "
+            "deviations): its values are not to be used."
+        )
+    spread = fit.parameters.task_spread
+    if spread > _MUCH_SPREAD and fit.n_clusters < _FEW_TASKS:
+        notes.append(
+            f"Tasks differ much (tau {spread:.2f}) and are only {fit.n_clusters}: the joint model's intervals may be "
+            "too narrow."
+        )
+    if made.bin_width:
+        notes.append(f"Lengths were rounded to {made.bin_width:.1f} for the joint model.")
+    return notes

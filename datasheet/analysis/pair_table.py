@@ -1,0 +1,115 @@
+"""From readings to what the measurement model sees."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from datasheet.analysis.evidence import MISSING, PairTable
+from datasheet.analysis.ladder import PREFIX_ARM
+from datasheet.analysis.presentations import clusters
+from datasheet.readings import UNKNOWN, Readings
+
+MOST_KINDS = 6_000
+"""With more kinds of pairs than this, lengths are binned."""
+
+LENGTH_UNIT = 100.0
+"""Lengths and filler enter in hundreds of the log's unit."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelTable:
+    """A table of pairs, and what of it could be measured.
+
+    Attributes
+    ----------
+    covariates
+        Names of the table's covariates.
+    prefix_only
+        The ladder has the prefix arm alone, where length grows with quality.
+    has_ladder, has_both_orders, has_tasks
+        Whether the pairs differ in quality, come in both orders, and name their tasks.
+    bin_width
+        Width of the bins that lengths were rounded to, in the log's unit; 0 where they were not.
+    """
+
+    table: PairTable
+    covariates: tuple[str, ...]
+    prefix_only: bool
+    has_ladder: bool
+    has_both_orders: bool
+    has_tasks: bool
+    base_level: np.ndarray[tuple[int], np.dtype[np.float64]]
+    bin_width: float = 0.0
+
+
+def model_rows(readings: Readings) -> Readings:
+    """The readings that the model is fitted to: every arm of the ladder, and same-quality pairs of the same content."""
+    ladder = readings.of_probe("ladder")
+    same = readings.of_probe("same_quality", "same_subset")
+    mask = np.isin(readings.stimulus, np.concatenate([ladder.stimulus, same.stimulus]))
+    return readings.where(mask & readings.valid)
+
+
+def model_table(readings: Readings) -> ModelTable | None:
+    """Pairs for the model; None where no reading of a ladder or same-quality pair is valid."""
+    rows = model_rows(readings)
+    if not len(rows):
+        return None
+    pair = rows.stimulus.astype(np.int64) * (int(rows.repeat.max()) + 1) + rows.repeat
+    _, first, index = np.unique(pair, return_index=True, return_inverse=True)
+    n = len(first)
+    contents = {}
+    for code, order in enumerate(("ab", "ba")):
+        content = np.full(n, MISSING, dtype=np.int32)
+        content[index[rows.order == code]] = rows.content[rows.order == code]
+        contents[order] = content
+    stimulus = rows.stimulus[first]
+    repeats = np.bincount(stimulus)
+    names, covariates = _covariates(rows.where(first))
+    delta_q = np.maximum(rows.delta_q[first], 0).astype(np.float64)
+    cluster = clusters(rows)[first]
+    width = 0.0
+    if len(np.unique(np.column_stack([delta_q, covariates]), axis=0)) * 9 > MOST_KINDS and covariates.size:
+        width = float(np.ptp(covariates, axis=0).max()) / 40
+        covariates = np.round(covariates / width) * width
+    base = np.where((rows.level_b[first] != UNKNOWN) & (delta_q > 0), rows.level_b[first], 0).astype(np.float64)
+    arms = set(readings.of_probe("ladder").arm_names)
+    table = PairTable.of_pairs(
+        delta_q=delta_q,
+        covariates=np.column_stack([covariates, base]),
+        content_ab=contents["ab"],
+        content_ba=contents["ba"],
+        cluster=cluster,
+        weight=1 / repeats[stimulus],
+        n_outcomes=3 if readings.ties_allowed else 2,
+    )
+    return ModelTable(
+        table=table.with_covariates(table.covariates[:, :-1]),
+        covariates=names,
+        prefix_only=arms == {PREFIX_ARM},
+        has_ladder=bool((delta_q > 0).any()),
+        has_both_orders=bool(((contents["ab"] != MISSING) & (contents["ba"] != MISSING)).any()),
+        has_tasks=bool((rows.task != UNKNOWN).all()) and len(np.unique(cluster)) > 1,
+        base_level=table.covariates[:, -1],
+        bin_width=width * LENGTH_UNIT,
+    )
+
+
+def _covariates(pairs: Readings) -> tuple[tuple[str, ...], np.ndarray[tuple[int, int], np.dtype[np.float64]]]:
+    """Length and filler differences where the arms tell them from quality.
+
+    On the prefix arm length grows with quality, so length is a covariate only with other arms beside it.
+    """
+    names: list[str] = []
+    columns = []
+    arms = set(pairs.of_probe("ladder").arm_names)
+    lengths_known = bool(((pairs.length_a != UNKNOWN) & (pairs.length_b != UNKNOWN)).all())
+    if arms - {PREFIX_ARM} and lengths_known:
+        names.append("length")
+        columns.append((pairs.length_a - pairs.length_b) / LENGTH_UNIT)
+    if bool((pairs.filler_b > 0).any()):
+        names.append("filler")
+        columns.append(np.maximum(pairs.filler_b, 0) / LENGTH_UNIT)
+    return tuple(names), np.column_stack(columns) if columns else np.zeros((len(pairs), 0))
