@@ -6,7 +6,7 @@ can't be had is there all the same, with its status and the reason.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log
 
 import numpy as np
@@ -20,22 +20,22 @@ from datasheet.analysis.profile import Evidence, Limits, Profile, profile_of
 from datasheet.analysis.swap_pairs import CLASSES, SwapPairs, swap_pairs
 from datasheet.analysis.validity import MissingBounds
 from datasheet.errors import EstimationError
-from datasheet.readings import Readings
+from datasheet.readings import UNKNOWN, Readings
 from datasheet.records import ORDERS, Estimate
 from datasheet.seeds import child_rng
 
 NO_TIES = "the prompt allows no tie, which fixes it by construction"
 NEEDS_MODEL = "needs the joint measurement model, which this version does not fit"
-NEEDS_BOTH_ORDERS = "needs both orders of the same-quality pairs"
-NEEDS_SAME_QUALITY = "needs the same-quality probe, arm same_subset"
-NEEDS_VACUUM = "needs the vacuum probe"
+NEEDS_BOTH_ORDERS = "needs both orders of the same pairs"
 IDENTITY_TOLERANCE = 1e-12
+PROTOCOL_STEPS = range(1, 6)
+SAME_QUALITY_ARMS = ("same_subset", "different_subset")
 
 FITTED_KEYS = (
     *("threshold_75", "threshold_75_marginal", "fc75", "resolution", "criterion", "position", "position_in_steps"),
     *("stable_correlation", "task_spread", "noise_equivalent_delta_q", "length_slope", "filler_slope"),
 )
-TIE_KEYS = ("dark_current", "raw_false_preference", "one_sided_commitment", "no_preference", "criterion")
+TIE_KEYS = ("dark_current", "raw_false_preference", "one_sided_commitment", "no_preference", "preference", "criterion")
 
 Estimates = dict[str, Estimate]
 
@@ -83,23 +83,30 @@ def _estimate(share: ClusteredShare | None, needs: str, *flags: str) -> Estimate
     return share.estimate(*flags) if share is not None else Estimate.absent("not_measured", needs)
 
 
+def _needs(rows: Readings, what: str) -> str:
+    """Why a quantity is not there: nobody asked, or no reply could be read."""
+    if not len(rows):
+        return f"needs {what}"
+    return f"needs valid readings of {what}: {int(rows.valid.sum())} of {len(rows)} are valid"
+
+
 def _vacuum(readings: Readings) -> Estimates:
     probe = readings.of_probe("vacuum")
-    estimates = {"dark_current": _estimate(vacuum.dark_current(probe), NEEDS_VACUUM)}
+    needs = _needs(probe, "the vacuum probe")
+    estimates = {"dark_current": _estimate(vacuum.dark_current(probe), needs)}
     for kind in probe.arm_names:
         share = vacuum.dark_current(probe.of_probe("vacuum", kind))
         if kind and share is not None:
             estimates[f"dark_current@{kind}"] = share.estimate()
-    estimates["vacuum_first_share"] = _estimate(
-        vacuum.first_slot_share(probe), "needs a vacuum reading that is not a tie"
-    )
+    decided = needs if not probe.valid.any() else "needs a vacuum reading that is not a tie"
+    estimates["vacuum_first_share"] = _estimate(vacuum.first_slot_share(probe), decided)
     return estimates
 
 
-def _decomposition(readings: Readings, pairs: SwapPairs) -> Estimates:
-    needs = NEEDS_BOTH_ORDERS if len(readings) else NEEDS_SAME_QUALITY
-    if pairs.n_incomplete and not pairs.n_complete:
-        needs = "needs a pair with two valid readings"
+def _decomposition(same: Readings, pairs: SwapPairs) -> Estimates:
+    needs = _needs(same, "the same-quality probe (arm same_subset)")
+    if same.valid.any():
+        needs = "needs a pair with two valid readings" if len(pairs.stimulus) else NEEDS_BOTH_ORDERS
     estimates = {"raw_false_preference": _estimate(pairs.raw_preference(), needs)}
     names = (CLASSES[0], CLASSES[1], "first_first", "second_second", *CLASSES[2:])
     estimates |= {name: _estimate(pairs.share(name), needs) for name in names}
@@ -124,43 +131,34 @@ def _different_subset(readings: Readings) -> Estimates:
         return {}
     pairs = swap_pairs(arm)
     return {
-        "preference@different_subset": _estimate(pairs.raw_preference(), "needs both orders"),
-        "stable_preference@different_subset": _estimate(pairs.share("stable_cross_sensitivity"), "needs both orders"),
+        "preference@different_subset": _estimate(pairs.raw_preference(), NEEDS_BOTH_ORDERS),
+        "stable_preference@different_subset": _estimate(pairs.share("stable_cross_sensitivity"), NEEDS_BOTH_ORDERS),
     }
 
 
-def _log_odds(pairs: SwapPairs, *, ties_allowed: bool) -> Estimate:
+def _log_odds(pairs: SwapPairs) -> Estimate:
     """½·ln(FF/SS): the position effect in logits where no tie occurs; with ties it is biased and not given."""
     if not pairs.n_complete:
         return Estimate.absent("not_measured", "needs pairs that were read in both orders")
-    tied = bool((pairs.complete & ((pairs.slot_ab == 0) | (pairs.slot_ba == 0))).any())
-    if tied or ties_allowed:
+    if (pairs.complete & ((pairs.slot_ab == 0) | (pairs.slot_ba == 0))).any():
         return Estimate.absent(
-            "not_applicable", "with ties ½·ln(FF/SS) is biased; the joint model's position is the quantity to use"
+            "not_applicable", "ties occur, which bias ½·ln(FF/SS): the joint model's position is used"
         )
     first = pairs.in_class("first_first")
     same_slot = first | pairs.in_class("second_second")
     share = share_of(first, pairs.weight * same_slot, pairs.cluster)
     if share is None:
         return Estimate.absent("undetermined", "no pair was given to the same slot in both orders", n=pairs.n_complete)
-    limits = share.interval()
-    n, method = round(share.n), f"½·logit of the first-first share; {share.method}"
-    if limits is None:
-        limits = (0.0, 1.0)
-    low, high = (None if limit in (0.0, 1.0) else log(limit / (1 - limit)) / 2 for limit in limits)
-    if share.share in (0.0, 1.0):
-        if low is None and high is None:
-            return Estimate.absent("undetermined", "all same-slot pairs fell on one slot, in one task", n=n)
-        return Estimate(status="bounded", low=low, high=high, n=n, n_clusters=share.n_clusters, method=method)
-    return Estimate(
-        estimate=log(share.share / (1 - share.share)) / 2,
-        low=low,
-        high=high,
-        n=n,
-        n_clusters=share.n_clusters,
-        method=method,
-        reason="" if None not in (low, high) else "too few same-slot pairs to bound that side",
-    )
+    interval = share.interval() or (0.0, 1.0)
+    low, high = (None if limit in (0.0, 1.0) else log(limit / (1 - limit)) / 2 for limit in interval)
+    how = {"n": round(share.n), "n_clusters": share.n_clusters, "method": f"½·logit of FF/(FF + SS); {share.method}"}
+    if share.share not in (0.0, 1.0):
+        odds = log(share.share / (1 - share.share)) / 2
+        open_side = "" if None not in (low, high) else "too few same-slot pairs to bound that side"
+        return Estimate(estimate=odds, low=low, high=high, reason=open_side, **how)  # type: ignore[arg-type]
+    if low is None and high is None:
+        return Estimate.absent("undetermined", "all same-slot pairs fell on one slot, in one task", n=round(share.n))
+    return Estimate(status="bounded", low=low, high=high, **how)  # type: ignore[arg-type]
 
 
 def _natural(readings: Readings) -> Estimates:
@@ -168,10 +166,9 @@ def _natural(readings: Readings) -> Estimates:
     if not len(probe):
         return {}
     pairs = swap_pairs(probe)
-    needs = "needs both orders of the natural pairs"
     names = ("first_first", "second_second", "one_sided_commitment")
-    estimates = {f"{name}@natural": _estimate(pairs.share(name), needs) for name in names}
-    estimates["position_log_odds@natural"] = _log_odds(pairs, ties_allowed=readings.ties_allowed)
+    estimates = {f"{name}@natural": _estimate(pairs.share(name), NEEDS_BOTH_ORDERS) for name in names}
+    estimates["position_log_odds@natural"] = _log_odds(pairs)
     return estimates
 
 
@@ -183,31 +180,37 @@ def _step_keys(step: LadderStep, suffix: str, *flags: str) -> Estimates:
     }
 
 
+def _prefix_step(rungs: Readings, step: LadderStep, *flags: str) -> Estimates:
+    """A step of the prefix arm: its shares, the accuracy among non-ties, and P_correct by order."""
+    estimates = _step_keys(step, "", *flags)
+    estimates[f"accuracy_non_ties_{step.delta_q}"] = _estimate(
+        ladder.accuracy_among_non_ties(rungs), "every reading is a tie", *flags
+    )
+    for code, order in enumerate(ORDERS):
+        share = ladder.step_share(rungs.where(rungs.order == code), "p_correct")
+        if share is not None:
+            estimates[f"p_correct_{step.delta_q}@{order}"] = share.estimate(*flags)
+    return estimates
+
+
 def _ladder(readings: Readings, steps: tuple[LadderStep, ...]) -> Estimates:
     probe = readings.of_probe("ladder")
     flags = ("confounded_with_length",) if set(probe.arm_names) == {ladder.PREFIX_ARM} else ()
+    rungs = readings.of_probe("ladder", ladder.PREFIX_ARM)
+    prefix = {step.delta_q: step for step in steps if step.arm == ladder.PREFIX_ARM}
     estimates: Estimates = {}
-    prefix = [step for step in steps if step.arm == ladder.PREFIX_ARM]
-    by_delta_q = {step.delta_q: step for step in prefix}
-    needs = "needs the ladder probe, prefix arm, at this ΔQ"
-    for delta_q in range(1, 6):
-        step = by_delta_q.get(delta_q)
-        names = ("p_correct", "miss_by_tie", "wrong_choice")
-        if step is None:
-            estimates |= {f"{name}_{delta_q}": Estimate.absent("not_measured", needs) for name in names}
-            estimates[f"accuracy_non_ties_{delta_q}"] = Estimate.absent("not_measured", needs)
+    for delta_q in sorted({*PROTOCOL_STEPS, *prefix}):
+        at = rungs.where(rungs.delta_q == delta_q)
+        if delta_q in prefix:
+            estimates |= _prefix_step(at, prefix[delta_q], *flags)
             continue
-        estimates |= _step_keys(step, "", *flags)
-        rungs = probe.of_probe("ladder", ladder.PREFIX_ARM)
-        rungs = rungs.where(rungs.delta_q == delta_q)
-        estimates[f"accuracy_non_ties_{delta_q}"] = _estimate(
-            ladder.accuracy_among_non_ties(rungs), "every reading is a tie", *flags
-        )
-        for code, order in enumerate(ORDERS):
-            share = ladder.step_share(rungs.where(rungs.order == code), "p_correct")
-            if share is not None:
-                estimates[f"p_correct_{delta_q}@{order}"] = share.estimate(*flags)
-    estimates["threshold_75_empirical"] = ladder.empirical_threshold(prefix, *flags)
+        reason = _needs(at, f"the ladder probe, prefix arm, at ΔQ {delta_q}")
+        for name in (*ladder.EVENTS, "accuracy_non_ties"):
+            estimates[f"{name}_{delta_q}"] = Estimate.absent("not_measured", reason)
+    estimates["threshold_75_empirical"] = ladder.empirical_threshold(list(prefix.values()), *flags)
+    estimates["p_correct_against_length"] = _estimate(
+        ladder.quality_against_length(readings), "needs the ladder arms filled_longer or terse_better (design standard)"
+    )
     for step in steps:
         if step.arm != ladder.PREFIX_ARM:
             estimates |= _step_keys(step, f"@{step.arm}")
@@ -225,11 +228,13 @@ def _validity(readings: Readings) -> Estimates:
 
 def _missing(readings: Readings, pairs: SwapPairs) -> dict[str, MissingBounds]:
     probe = readings.of_probe("vacuum")
-    bounds = {"dark_current": validity.reading_bounds(probe, probe.slot != 0)}
+    bounds = {}
+    if readings.ties_allowed:
+        bounds["dark_current"] = validity.reading_bounds(probe, probe.slot != 0, both_orders_as_one=True)
     for name in ("stable_cross_sensitivity", "positional_false_preference"):
         bounds[name] = validity.pair_bounds(pairs, name)
     rungs = readings.of_probe("ladder", ladder.PREFIX_ARM)
-    for delta_q in range(1, 6):
+    for delta_q in PROTOCOL_STEPS:
         bounds[f"p_correct_{delta_q}"] = validity.step_bounds(rungs.where(rungs.delta_q == delta_q))
     return {key: bound for key, bound in bounds.items() if bound is not None}
 
@@ -248,11 +253,40 @@ def _evidence(
         sensitive=prefix[5].p_correct if 5 in prefix else None,
         missed=prefix[1].miss_by_tie if 1 in prefix else None,
         invalid=validity.invalid_share(readings),
+        against_length=ladder.quality_against_length(readings),
+        consistency=repeatability.self_consistency(readings),
         null=null,
         n_pairs=pairs.n_complete,
         n_vacuum=len(np.unique(probe.stimulus[probe.valid])),
         ties_allowed=readings.ties_allowed,
+        unit="task" if readings.tasks else "pair",
     )
+
+
+def _notes(readings: Readings) -> tuple[str, ...]:
+    """What a reader should know of the log, beside its figures."""
+    notes = list(readings.notes)
+    without_task = int((readings.task == UNKNOWN).sum())
+    if without_task == len(readings):
+        notes.append("The log names no tasks: the limits take pairs to be independent, which they may not be.")
+    elif without_task:
+        notes.append(f"{without_task} readings name no task: each of their pairs counts as a task of its own.")
+    if vacuum.has_both_orders_of_identical_pairs(readings.of_probe("vacuum")):
+        notes.append(
+            "The log carries both orders of vacuum pairs, which are one and the same input: their readings are "
+            "averaged, and n counts distinct stimuli."
+        )
+    channel = len(readings.of_probe("channel"))
+    if channel:
+        notes.append(f"{channel} readings of the channel probe are kept, but not analysed by this version.")
+    same = readings.of_probe("same_quality")
+    for arm in same.arm_names:
+        if arm not in SAME_QUALITY_ARMS:
+            count = len(readings.of_probe("same_quality", arm))
+            notes.append(
+                f"{count} same-quality readings of the arm {arm!r} are kept, but not analysed: it is not known."
+            )
+    return tuple(notes)
 
 
 def characterise(readings: Readings, *, limits: Limits | None = None, seed: int = 0) -> Characterisation:
@@ -280,19 +314,15 @@ def characterise(readings: Readings, *, limits: Limits | None = None, seed: int 
     rungs = readings.of_probe("ladder")
     steps = tuple(step for arm in rungs.arm_names for step in ladder.ladder_steps(readings, arm))
     estimates = _vacuum(readings) | _decomposition(same, pairs)
-    estimates["position_log_odds"] = _log_odds(pairs, ties_allowed=readings.ties_allowed)
+    estimates["position_log_odds"] = _log_odds(pairs)
     estimates |= _different_subset(readings) | _ladder(readings, steps) | _natural(readings)
     estimates |= {key: Estimate.absent("not_measured", NEEDS_MODEL) for key in FITTED_KEYS}
     estimates |= _validity(readings)
     if not readings.ties_allowed:
         tie_keys = {key for key in estimates if key.split("@")[0] in TIE_KEYS or key.startswith("miss_by_tie")}
         estimates |= {key: Estimate.absent("not_applicable", NO_TIES) for key in tie_keys}
-    notes = list(readings.notes)
-    if vacuum.has_both_orders_of_identical_pairs(readings.of_probe("vacuum")):
-        notes.append(
-            "The log carries both orders of vacuum pairs, which are one and the same input: their readings are "
-            "averaged, and n counts distinct stimuli."
-        )
+    if not readings.tasks:
+        estimates = {key: replace(estimate, n_clusters=None) for key, estimate in estimates.items()}
     return Characterisation(
         estimates=estimates,
         steps=steps,
@@ -301,5 +331,5 @@ def characterise(readings: Readings, *, limits: Limits | None = None, seed: int 
         profile=profile_of(_evidence(readings, pairs, null, steps), limits),
         missing=_missing(readings, pairs),
         unstable=repeatability.unstable_presentations(readings),
-        notes=tuple(notes),
+        notes=_notes(readings),
     )

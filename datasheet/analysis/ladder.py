@@ -10,9 +10,12 @@ import numpy as np
 from datasheet.analysis.intervals import CONFIDENCE_LEVEL, ClusteredShare
 from datasheet.analysis.presentations import clusters, presentation_weights, share_of
 from datasheet.readings import Mask, Readings
-from datasheet.records import Estimate
+from datasheet.records import Estimate, Status
 
 PREFIX_ARM = "prefix"
+OPPOSED_ARMS = ("filled_longer", "terse_better")
+"""Arms where the better answer is the shorter one."""
+
 THRESHOLD_SHARE = 0.75
 """Share of correct readings that defines the detection threshold (the paper's Δ*75)."""
 
@@ -34,20 +37,20 @@ class LadderStep:
     wrong_choice: ClusteredShare
 
 
-def step_share(readings: Readings, event: str) -> ClusteredShare | None:
+def step_share(rungs: Readings, event: str) -> ClusteredShare | None:
     """Share of an event of :data:`EVENTS` over valid readings, by task."""
-    return share_of(EVENTS[event](readings), presentation_weights(readings), clusters(readings))
+    return share_of(EVENTS[event](rungs), presentation_weights(rungs), clusters(rungs), pair=rungs.stimulus)
 
 
-def accuracy_among_non_ties(readings: Readings) -> ClusteredShare | None:
+def accuracy_among_non_ties(rungs: Readings) -> ClusteredShare | None:
     """Share of the better answer among the readings that prefer one."""
-    decided = readings.where(readings.content != 0)
-    return share_of(decided.content > 0, presentation_weights(decided), clusters(decided))
+    weights = presentation_weights(rungs) * (rungs.content != 0)
+    return share_of(rungs.content > 0, weights, clusters(rungs), pair=rungs.stimulus)
 
 
-def ladder_steps(ladder: Readings, arm: str) -> list[LadderStep]:
+def ladder_steps(readings: Readings, arm: str) -> list[LadderStep]:
     """The steps of an arm that have any valid reading, by ΔQ."""
-    rungs = ladder.of_probe("ladder", arm)
+    rungs = readings.of_probe("ladder", arm)
     steps = []
     for delta_q in np.unique(rungs.delta_q[rungs.delta_q > 0]).tolist():
         shares = {event: step_share(rungs.where(rungs.delta_q == delta_q), event) for event in EVENTS}
@@ -57,8 +60,14 @@ def ladder_steps(ladder: Readings, arm: str) -> list[LadderStep]:
     return steps
 
 
-def _smallest_from_which(steps: list[LadderStep], reaches: Callable[[ClusteredShare], bool]) -> int | None:
-    """The smallest ΔQ from which every step reaches, or None."""
+def quality_against_length(readings: Readings) -> ClusteredShare | None:
+    """P_correct over the arms where the better answer is the shorter one: below 1/2, length leads the judge."""
+    rungs = readings.of_probe("ladder", *OPPOSED_ARMS)
+    return share_of(rungs.content > 0, presentation_weights(rungs), clusters(rungs), pair=rungs.stimulus)
+
+
+def _first_reached(steps: list[LadderStep], reaches: Callable[[ClusteredShare], bool]) -> int | None:
+    """The smallest tested ΔQ from which every step reaches, or None."""
     found = None
     for step in reversed(steps):
         if not reaches(step.p_correct):
@@ -67,54 +76,58 @@ def _smallest_from_which(steps: list[LadderStep], reaches: Callable[[ClusteredSh
     return found
 
 
+def _last_missed(steps: list[LadderStep], level: float) -> int | None:
+    """The largest tested ΔQ that is shown to lie below the threshold: its upper limit is under .75."""
+    missed = [step.delta_q for step in steps if step.p_correct.upper(level) < THRESHOLD_SHARE]
+    return max(missed, default=None)
+
+
 def empirical_threshold(steps: list[LadderStep], *flags: str) -> Estimate:
     """The smallest tested ΔQ from which P_correct stays at or above .75, censored only where that is supported.
 
-    Below the first step it is printed ``≤`` only if the one-sided lower limit of P_correct there reaches .75, above the
-    last step ``>`` only if the upper limit there stays below; else it is undetermined. The limits of a threshold inside
-    the ladder are the smallest ΔQ from which the upper, and the lower, limits of P_correct stay above .75.
+    At the first step it is printed ``≤`` only if the one-sided lower limit of P_correct there reaches .75; above the
+    last step ``>`` only if the upper limit there stays below. Its low is the largest step that is shown to lie below
+    the threshold (so the threshold is above it), its high the smallest step from which the lower limits reach .75. With
+    neither an estimate nor a bound it is not resolved, and what is known stands as low and high.
     """
-    method = f"smallest ΔQ from which P_correct stays ≥ {THRESHOLD_SHARE}; limits from those of P_correct"
     if not steps:
         return Estimate.absent("not_measured", "needs valid readings of the ladder probe, prefix arm")
-    n, n_clusters = round(sum(step.p_correct.n for step in steps)), steps[0].p_correct.n_clusters
+    found = _first_reached(steps, lambda share: share.share >= THRESHOLD_SHARE)
     first, last = steps[0], steps[-1]
-    found = _smallest_from_which(steps, lambda share: share.share >= THRESHOLD_SHARE)
-    lower, upper = first.p_correct.lower(), last.p_correct.upper()
-    if found == first.delta_q and lower >= THRESHOLD_SHARE:
-        return Estimate(status="bounded", high=first.delta_q, n=n, n_clusters=n_clusters, method=method, flags=flags)
-    if found is None and upper < THRESHOLD_SHARE:
-        return Estimate(status="bounded", low=last.delta_q, n=n, n_clusters=n_clusters, method=method, flags=flags)
-    if found == first.delta_q:
-        return Estimate.absent(
-            "undetermined",
-            f"P_correct({first.delta_q}) is {first.p_correct.share:.3f}, but its one-sided 95% lower limit "
-            f"{lower:.3f} does not reach {THRESHOLD_SHARE}: more tasks would decide",
-            n=n,
-        )
-    if found is None:
-        return Estimate.absent(
-            "undetermined",
-            f"P_correct({last.delta_q}) is {last.p_correct.share:.3f} and its one-sided 95% upper limit {upper:.3f} "
-            f"is not below {THRESHOLD_SHARE}: more tasks would decide",
-            n=n,
-        )
+    if found == first.delta_q and first.p_correct.lower() >= THRESHOLD_SHARE:
+        return _threshold(steps, flags, status="bounded", high=first.delta_q)
+    if found is None and last.p_correct.upper() < THRESHOLD_SHARE:
+        return _threshold(steps, flags, status="bounded", low=last.delta_q)
     tail = (1 + CONFIDENCE_LEVEL) / 2
-    low = _smallest_from_which(steps, lambda share: share.upper(tail) >= THRESHOLD_SHARE)
-    high = _smallest_from_which(steps, lambda share: share.lower(tail) >= THRESHOLD_SHARE)
-    open_sides = []
-    if low == first.delta_q:
-        low = None
-        open_sides.append(f"the lower limit lies below the first step ({first.delta_q})")
-    if high is None:
-        open_sides.append(f"the upper limit lies beyond the last step ({last.delta_q})")
+    low = _last_missed(steps, tail)
+    high = _first_reached(steps, lambda share: share.lower(tail) >= THRESHOLD_SHARE)
+    if found is None or found == first.delta_q:
+        known = [f"above {low}"] * (low is not None) + [f"at most {high}"] * (high is not None)
+        reason = f"not resolved{': ' if known else ''}{' and '.join(known)}; more tasks would decide"
+        return _threshold(steps, flags, status="undetermined", low=low, high=high, reason=reason)
+    open_sides = ["no step is shown to lie below it"] * (low is None)
+    open_sides += ["no step is shown to lie above it"] * (high is None)
+    return _threshold(steps, flags, estimate=found, low=low, high=high, reason="; ".join(open_sides))
+
+
+def _threshold(
+    steps: list[LadderStep],
+    flags: tuple[str, ...],
+    *,
+    status: Status = "measured",
+    estimate: float | None = None,
+    low: float | None = None,
+    high: float | None = None,
+    reason: str = "",
+) -> Estimate:
     return Estimate(
-        estimate=found,
+        status=status,
+        estimate=estimate,
         low=low,
         high=high,
-        n=n,
-        n_clusters=n_clusters,
-        method=method,
-        reason="; ".join(open_sides),
+        n=round(sum(step.p_correct.n for step in steps)),
+        n_clusters=max(step.p_correct.n_clusters for step in steps),
+        method=f"smallest tested ΔQ from which P_correct stays ≥ {THRESHOLD_SHARE}; above low, at most high",
+        reason=reason,
         flags=flags,
     )

@@ -11,10 +11,14 @@ import numpy as np
 from datasheet.analysis.intervals import ClusteredShare, Numbers, clustered_share
 from datasheet.readings import UNKNOWN, Codes, Mask, Readings
 
+LEAST_DESIGN_EFFECT_OF_SCORES = 0.25
+"""A mean of scores in {0, 1/2, 1} can vary less than a share; its design effect is floored here."""
+
 
 def clusters(readings: Readings) -> Codes:
-    """Cluster code of each reading: its task where every reading names one, else its stimulus."""
-    return readings.stimulus if not len(readings) or (readings.task == UNKNOWN).any() else readings.task
+    """Cluster code of each reading: its task, or its stimulus where no task is named. The same in every subset."""
+    own = len(readings.tasks) + readings.stimulus
+    return np.where(readings.task == UNKNOWN, own, readings.task).astype(np.int32)
 
 
 def presentation_weights(readings: Readings, *, both_orders_as_one: bool = False) -> Numbers:
@@ -38,9 +42,33 @@ def cluster_sums(weights: Numbers, cluster: Codes) -> Numbers:
     return np.bincount(cluster, weights=weights).astype(np.float64)
 
 
-def share_of(event: Mask | Numbers, weights: Numbers, cluster: Codes) -> ClusteredShare | None:
-    """Weighted share of an event (or mean of scores in [0, 1]) by cluster; None where nothing has weight."""
+def share_of(
+    event: Mask | Numbers, weights: Numbers, cluster: Codes, *, pair: Codes | None = None
+) -> ClusteredShare | None:
+    """Weighted share of an event (or mean of scores in [0, 1]) by cluster; None where nothing has weight.
+
+    Parameters
+    ----------
+    pair
+        Stimulus of each reading, where its two orders may pull apart: the two readings of a judge that follows the slot
+        say less against each other than two independent ones would, so the design effect may go below 1, down to that
+        of whole pairs.
+    """
     if not weights.size or weights.sum() == 0:
         return None
     sizes, successes = cluster_sums(weights, cluster), cluster_sums(weights * event, cluster)
-    return clustered_share(successes, sizes)
+    least = 1.0 if pair is None else _pair_design_effect(event, weights, pair)
+    return clustered_share(successes, sizes, least_design_effect=least)
+
+
+def _pair_design_effect(event: Mask | Numbers, weights: Numbers, pair: Codes) -> float:
+    """Variance of a mean over whole pairs against that of independent readings, kept within [1/4, 1]."""
+    sizes, successes = cluster_sums(weights, pair), cluster_sums(weights * event, pair)
+    present = sizes > 0
+    sizes, successes = sizes[present], successes[present]
+    n, n_pairs = sizes.sum(), len(sizes)
+    share = successes.sum() / n
+    if n_pairs < 2 or not 0 < share < 1:
+        return 1.0
+    variance = n_pairs / (n_pairs - 1) * float(((successes - share * sizes) ** 2).sum()) / n**2
+    return float(np.clip(variance / (share * (1 - share) / n), LEAST_DESIGN_EFFECT_OF_SCORES, 1.0))

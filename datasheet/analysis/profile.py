@@ -6,7 +6,8 @@ be said. Several may stand together; one profile name follows by a fixed precede
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
 from typing import Literal
 
 from datasheet.analysis.intervals import ClusteredShare
@@ -14,7 +15,7 @@ from datasheet.analysis.pairing_null import PairingNull
 
 FlagState = Literal["raised", "cleared", "open", "not_applicable", "not_measured"]
 
-MOST_TASKS = 2000
+MOST_CLUSTERS = 2000
 """Where more tasks than this would be needed, more tasks are not the answer."""
 
 
@@ -34,8 +35,11 @@ class Limits:
     clean_surface: float = 0.10
     clean_positional: float = 0.25
     significance: float = 0.05
+    led_by_length: float = 0.50
+    consistent: float = 0.95
     least_pairs: int = 20
     least_vacuum: int = 10
+    least_committed: int = 40
 
     def as_dict(self) -> dict[str, float]:
         """Limits by name."""
@@ -44,7 +48,19 @@ class Limits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """What the rules look at; None is "not measured"."""
+    """What the rules look at; None is "not measured".
+
+    Attributes
+    ----------
+    dark, stable, positional, committed, sensitive, missed, invalid
+        DC, SCS, PFP, SCS + PFP, P_correct(5), miss-by-tie(1) and the invalid rate.
+    against_length
+        P_correct where the better answer is the shorter one (arms filled_longer and terse_better).
+    consistency
+        Agreement of repeated calls.
+    unit
+        What the limits count: ``"task"``, or ``"pair"`` where the log names no tasks.
+    """
 
     dark: ClusteredShare | None
     stable: ClusteredShare | None
@@ -53,10 +69,13 @@ class Evidence:
     sensitive: ClusteredShare | None
     missed: ClusteredShare | None
     invalid: ClusteredShare | None
+    against_length: ClusteredShare | None
+    consistency: ClusteredShare | None
     null: PairingNull | None
     n_pairs: int
     n_vacuum: int
     ties_allowed: bool
+    unit: str = "task"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,19 +90,19 @@ class Flag:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
-    """The judge's profile: name, the paper's class letter, the rule that gave it, and what the judge is fit for."""
+    """The judge's profile: name, the paper's class letter, the rule that gave it, and what the judge is fit for.
+
+    ``decides`` is what would decide an undetermined profile, "" elsewhere.
+    """
 
     name: str
     class_letter: str | None
     rule: str
+    decides: str
     sentence: str
     use_for: str
     not_for: str
     flags: tuple[Flag, ...]
-
-    def raised(self, name: str) -> bool:
-        """Whether a flag stands."""
-        return any(flag.name == name and flag.state == "raised" for flag in self.flags)
 
 
 _FITNESS: dict[str, tuple[str, str, str]] = {
@@ -98,14 +117,19 @@ _FITNESS: dict[str, tuple[str, str, str]] = {
         "any comparison until the replies can be read",
     ),
     "noisy": (
-        "Between answers of equal quality its preference is what a coin flipped on each call would give.",
-        "differences large enough to stand out from the noise, with several calls a pair",
+        "Between answers of equal quality its preferences can't be told from a coin flipped on each call.",
+        "differences large enough to stand out from the noise, in both orders",
         "answers of similar quality, single calls",
     ),
     "insensitive": (
         "It misses even the largest quality step of the ladder.",
         "nothing that depends on quality; debugging the prompt or the pipeline",
         "ranking, gating or choosing answers",
+    ),
+    "length-led": (
+        "Where the better answer is the shorter one it prefers the worse: length leads it, not quality.",
+        "answers of equal length, at most; mending the prompt or choosing another judge",
+        "any comparison of answers that differ in length",
     ),
     "presentation-conflicted": (
         "Between answers of equal quality most of its preferences follow the slot, not the content.",
@@ -133,7 +157,7 @@ _FITNESS: dict[str, tuple[str, str, str]] = {
         "inputs that may be empty or equal, unless they are filtered out first",
     ),
     "vacuum-clean": (
-        "It rarely prefers without a difference in content: little dark current, little surface or slot preference.",
+        "It rarely prefers in a vacuum, and rarely keeps to a slot or a text when equal answers are swapped.",
         "pairwise comparison, in both orders",
         "differences below its detection threshold, which it may leave as ties",
     ),
@@ -142,144 +166,172 @@ _FITNESS: dict[str, tuple[str, str, str]] = {
 _CAVEAT = ("mixed stable-positional", "positional", "surface-sensitive")
 
 
-def tasks_to_decide(share: ClusteredShare, limit: float, confidence_level: float = 0.95) -> int | None:
-    """Tasks in all that would put the one-sided limit on the estimate's side of ``limit``, all else as it is.
+def clusters_to_decide(share: ClusteredShare, limit: float) -> int | None:
+    """Clusters in all that would put the one-sided limit on the estimate's side of ``limit``, all else as it is.
 
-    None where the share is at the limit, the readings have no tasks, or over :data:`MOST_TASKS` would be needed.
+    None where the share is at the limit, there is one cluster, or over :data:`MOST_CLUSTERS` would be needed.
     """
-    if share.independent or share.n_clusters < 2 or share.share == limit:
+    if share.n_clusters < 2 or share.share == limit:
         return None
-    per_task = share.n / share.n_clusters
-    for n_clusters in range(share.n_clusters + 1, MOST_TASKS + 1):
-        wider = ClusteredShare(
-            share=share.share,
-            n=per_task * n_clusters,
-            n_clusters=n_clusters,
-            design_effect=share.design_effect,
-            independent=False,
-        )
-        if share.share < limit and wider.upper(confidence_level) <= limit:
-            return n_clusters
-        if share.share > limit and wider.lower(confidence_level) > limit:
-            return n_clusters
-    return None
+
+    def decided(n_clusters: int) -> bool:
+        wider = replace(share, n=share.n / share.n_clusters * n_clusters, n_clusters=n_clusters)
+        return wider.upper() <= limit if share.share < limit else wider.lower() > limit
+
+    few, enough = share.n_clusters, MOST_CLUSTERS
+    if not decided(enough):
+        return None
+    while enough - few > 1:
+        middle = (few + enough) // 2
+        few, enough = (few, middle) if decided(middle) else (middle, enough)
+    return enough
 
 
-def _what_decides(share: ClusteredShare, limit: float) -> str:
-    needed = tasks_to_decide(share, limit)
+def _what_decides(share: ClusteredShare, limit: float, unit: str) -> str:
+    if share.n_clusters < 2:
+        return f"more {unit}s: one tells nothing of the spread between them"
+    needed = clusters_to_decide(share, limit)
     if needed is None:
-        return "more tasks; how many can't be said"
-    more = needed - share.n_clusters
-    return f"about {more} more {'task' if more == 1 else 'tasks'} ({needed} in all), if the share stays"
+        return f"more than {MOST_CLUSTERS:,} {unit}s: the share lies near the limit"
+    return f"about {needed} {unit}s in all (now {share.n_clusters}), if the share stays"
 
 
-def _above(
-    name: str, symbol: str, share: ClusteredShare | None, limit: float, *, also: tuple[bool | None, str] | None = None
-) -> Flag:
-    """A flag that rises when a share is above its limit and, where given, a test agrees."""
-    if share is None:
-        return Flag(
-            name=name,
-            state="not_measured",
-            rule=f"lower limit of {symbol} > {limit:g}",
-            decides="the readings it rests on",
-        )
-    low, high = share.lower(), share.upper()
-    rule = f"{symbol} {share.share:.3f}, one-sided 95% limits {low:.3f} and {high:.3f}, against {limit:g}"
-    tested, sentence = also if also is not None else (True, "")
-    rule += f"; {sentence}" if sentence else ""
-    if low > limit and tested:
-        return Flag(name=name, state="raised", rule=rule)
-    if high <= limit:
-        return Flag(name=name, state="cleared", rule=rule)
-    if low > limit:
-        return Flag(name=name, state="open", rule=rule, decides="more same-quality pairs, or repeats")
-    return Flag(name=name, state="open", rule=rule, decides=_what_decides(share, limit))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Rule:
+    """A flag's rule: a share against a limit, and tests that must agree before it rises.
+
+    ``above`` says on which side of the limit the flag rises. ``agrees`` is whether the tests agree, ``tests`` says so
+    in words, and ``clears`` whether tests that disagree clear the flag rather than leave it open.
+    """
+
+    name: str
+    symbol: str
+    share: ClusteredShare | None
+    limit: float
+    needs: str
+    above: bool = True
+    agrees: bool = True
+    clears: bool = False
+    tests: str = ""
+
+    def flag(self, unit: str) -> Flag:
+        """The flag in its state."""
+        side = "lower" if self.above else "upper"
+        sign = ">" if self.above else "<"
+        if self.share is None:
+            rule = f"rises when the {side} limit of {self.symbol} {sign} {self.limit:g}"
+            return Flag(name=self.name, state="not_measured", rule=rule, decides=self.needs)
+        low, high = self.share.lower(), self.share.upper()
+        limits = f"one-sided 95% limits {low:.3f} and {high:.3f}"
+        if self.share.interval() is None:
+            limits = "no limits: one task"
+        rule = f"{self.symbol} {self.share.share:.3f}, {limits}, against {self.limit:g}"
+        rule += f"; {self.tests}" if self.tests else ""
+        beyond = low > self.limit if self.above else high < self.limit
+        within = high <= self.limit if self.above else low >= self.limit
+        if within or (self.clears and not self.agrees):
+            return Flag(name=self.name, state="cleared", rule=rule)
+        if beyond and self.agrees:
+            return Flag(name=self.name, state="raised", rule=rule)
+        decides = "more same-quality pairs, or repeats" if beyond else _what_decides(self.share, self.limit, unit)
+        return Flag(name=self.name, state="open", rule=rule, decides=decides)
 
 
-def _below(name: str, symbol: str, share: ClusteredShare | None, limit: float) -> Flag:
-    """A flag that rises when a share is below its limit."""
-    if share is None:
-        return Flag(
-            name=name,
-            state="not_measured",
-            rule=f"upper limit of {symbol} < {limit:g}",
-            decides="the readings it rests on",
-        )
-    low, high = share.lower(), share.upper()
-    rule = f"{symbol} {share.share:.3f}, one-sided 95% limits {low:.3f} and {high:.3f}, against {limit:g}"
-    if high < limit:
-        return Flag(name=name, state="raised", rule=rule)
-    if low >= limit:
-        return Flag(name=name, state="cleared", rule=rule)
-    return Flag(name=name, state="open", rule=rule, decides=_what_decides(share, limit))
-
-
-def _noisy(evidence: Evidence, limits: Limits) -> Flag:
-    null = evidence.null
-    above_null = null is not None and null.p_stable < limits.significance
-    slots_differ = null is not None and null.p_slot is not None and null.p_slot < limits.significance
-    flag = _above(
-        "noisy",
-        "SCS + PFP",
-        evidence.committed,
-        limits.noisy,
-        also=(not above_null and not slots_differ, _null_sentence(null)),
-    )
-    if flag.state == "open" and (above_null or slots_differ):
-        return Flag(name="noisy", state="cleared", rule=flag.rule)
-    return flag
-
-
-def _null_sentence(null: PairingNull | None) -> str:
+def _tests(null: PairingNull | None) -> str:
+    """The tests of the decomposition in words."""
     if null is None:
         return ""
     slot = "no same-slot pair" if null.p_slot is None else f"first-first against second-second p = {null.p_slot:.2g}"
-    return f"SCS above random pairing p = {null.p_stable:.2g}; {slot}"
+    return (
+        f"SCS above random pairing p = {null.p_pooled:.2g}, among committed pairs p = {null.p_stable:.2g}, "
+        f"PFP p = {null.p_positional:.2g}; {slot}"
+    )
+
+
+def _noisy(evidence: Evidence, limits: Limits) -> Flag:
+    """Noise: preferences that random pairing explains, in enough pairs to tell, and that repeats do not deny."""
+    null, alpha = evidence.null, limits.significance
+    structure = null is not None and (
+        null.stable_above(alpha) or null.positional_above(alpha) or null.slots_differ(alpha)
+    )
+    consistent = evidence.consistency is not None and evidence.consistency.upper() >= limits.consistent
+    flag = _Rule(
+        name="noisy",
+        symbol="SCS + PFP",
+        share=evidence.committed,
+        limit=limits.noisy,
+        needs="same-quality pairs in both orders",
+        agrees=not structure and not consistent,
+        clears=True,
+        tests=_tests(null),
+    ).flag(evidence.unit)
+    if flag.state == "raised" and null is not None and null.n_committed < limits.least_committed:
+        needs = f"{limits.least_committed} pairs that commit in both orders (now {null.n_committed}), or repeats"
+        return replace(flag, state="open", decides=needs)
+    return flag
 
 
 def flags_of(evidence: Evidence, limits: Limits) -> tuple[Flag, ...]:
     """Every flag with its state, in the order of the rules."""
-    null = evidence.null
-    slots_differ = null is not None and null.p_slot is not None and null.p_slot < limits.significance
-    above_null = null is not None and null.p_stable < limits.significance
-    sentence = _null_sentence(null)
-    dark = _above("dark", "dark current", evidence.dark, limits.dark)
-    conservative = _above("conservative", "miss-by-tie(1)", evidence.missed, limits.conservative)
+    null, alpha = evidence.null, limits.significance
+    tests = _tests(null)
+    pairs, ladder = "same-quality pairs in both orders", "the ladder probe, prefix arm"
+    dark = _Rule(name="dark", symbol="DC", share=evidence.dark, limit=limits.dark, needs="the vacuum probe")
+    rules = (
+        _Rule(name="unreliable readings", symbol="invalid rate", share=evidence.invalid, limit=limits.invalid,
+              needs="readings"),
+        _Rule(name="insensitive", symbol="P_correct(5)", share=evidence.sensitive, limit=limits.sensitive,
+              needs=f"{ladder}, at ΔQ 5", above=False),
+        _Rule(name="length-led", symbol="P_correct against length", share=evidence.against_length,
+              limit=limits.led_by_length, needs="the arms filled_longer and terse_better (design standard)",
+              above=False),
+        _Rule(name="positional", symbol="PFP", share=evidence.positional, limit=limits.positional, needs=pairs,
+              agrees=null is not None and null.slots_differ(alpha), tests=tests),
+        _Rule(name="surface-sensitive", symbol="SCS", share=evidence.stable, limit=limits.surface, needs=pairs,
+              agrees=null is not None and null.stable_above(alpha), tests=tests),
+        dark,
+        _Rule(name="conservative", symbol="miss-by-tie(1)", share=evidence.missed, limit=limits.conservative,
+              needs=f"{ladder}, at ΔQ 1"),
+    )  # fmt: skip
+    flags = [rule.flag(evidence.unit) for rule in rules]
+    flags.insert(1, _noisy(evidence, limits))
     if not evidence.ties_allowed:
         reason = "fixed by the prompt, which allows no tie"
-        dark = Flag(name="dark", state="not_applicable", rule=reason)
-        conservative = Flag(name="conservative", state="not_applicable", rule=reason)
-    return (
-        _above("unreliable readings", "invalid rate", evidence.invalid, limits.invalid),
-        _noisy(evidence, limits),
-        _below("insensitive", "P_correct(5)", evidence.sensitive, limits.sensitive),
-        _above("positional", "PFP", evidence.positional, limits.positional, also=(slots_differ, sentence)),
-        _above("surface-sensitive", "SCS", evidence.stable, limits.surface, also=(above_null, sentence)),
-        dark,
-        conservative,
-    )
+        fixed = ("dark", "conservative")
+        flags = [
+            Flag(name=flag.name, state="not_applicable", rule=reason) if flag.name in fixed else flag for flag in flags
+        ]
+    return tuple(flags)
 
 
-def _is_clean(evidence: Evidence, limits: Limits) -> bool:
-    """Whether dark current, surface and slot preference are all shown to be small."""
+def _is_clean(evidence: Evidence, limits: Limits, states: Mapping[str, FlagState]) -> bool:
+    """Whether dark current, surface and slot preference are all shown to be small, and length does not lead."""
     bounded = (
         (evidence.dark, limits.clean_dark),
         (evidence.stable, limits.clean_surface),
         (evidence.positional, limits.clean_positional),
     )
-    return evidence.ties_allowed and all(share is not None and share.upper() <= limit for share, limit in bounded)
+    small = all(share is not None and share.upper() <= limit for share, limit in bounded)
+    return evidence.ties_allowed and small and states["length-led"] in ("cleared", "not_measured")
 
 
-def _profile_name(evidence: Evidence, limits: Limits, raised: set[str]) -> tuple[str, str]:
+def _too_few(evidence: Evidence, limits: Limits) -> str:
+    """Why nothing can be said yet, or ""."""
+    lacking = []
+    if evidence.n_pairs < limits.least_pairs:
+        lacking.append(f"{evidence.n_pairs} complete same-quality pairs (at least {limits.least_pairs} needed)")
+    if evidence.ties_allowed and evidence.n_vacuum < limits.least_vacuum:
+        lacking.append(f"{evidence.n_vacuum} valid vacuum readings (at least {limits.least_vacuum} needed)")
+    return " and ".join(lacking)
+
+
+def _profile_name(evidence: Evidence, limits: Limits, states: Mapping[str, FlagState]) -> tuple[str, str]:
     """The first rule of the precedence that holds: (name, rule)."""
-    if evidence.n_pairs < limits.least_pairs or evidence.n_vacuum < limits.least_vacuum:
-        rule = (
-            f"{evidence.n_pairs} complete same-quality pairs (at least {limits.least_pairs} needed) and "
-            f"{evidence.n_vacuum} valid vacuum readings (at least {limits.least_vacuum} needed)"
-        )
-        return "undetermined", rule
-    for name in ("unreliable readings", "noisy", "insensitive"):
+    raised = {name for name, state in states.items() if state == "raised"}
+    too_few = _too_few(evidence, limits)
+    if too_few and "unreliable readings" not in raised:
+        return "undetermined", too_few
+    for name in ("unreliable readings", "noisy", "insensitive", "length-led"):
         if name in raised:
             return name, f"flag {name}"
     if evidence.positional is not None and evidence.positional.lower() > limits.conflicted:
@@ -290,33 +342,62 @@ def _profile_name(evidence: Evidence, limits: Limits, raised: set[str]) -> tuple
     for name in ("positional", "surface-sensitive", "dark"):
         if name in raised:
             return name, f"flag {name}"
-    if _is_clean(evidence, limits):
+    if _is_clean(evidence, limits, states):
         rule = (
             f"upper limits: dark current ≤ {limits.clean_dark:g}, SCS ≤ {limits.clean_surface:g}, "
             f"PFP ≤ {limits.clean_positional:g}"
         )
         return "vacuum-clean", rule
-    return "undetermined", "no flag is raised, and the upper limits are too wide to call the judge clean"
+    if not evidence.ties_allowed:
+        return "undetermined", "no flag is raised, and a judge that may not tie can't be called vacuum-clean"
+    return "undetermined", "no flag is raised, and the upper limits are too wide to call the judge vacuum-clean"
+
+
+def _what_decides_profile(name: str, evidence: Evidence, limits: Limits) -> str:
+    """What an undetermined profile lacks."""
+    if name != "undetermined":
+        return ""
+    lacking = []
+    if evidence.n_pairs < limits.least_pairs:
+        lacking.append(f"{limits.least_pairs - evidence.n_pairs} more complete same-quality pairs")
+    if evidence.ties_allowed and evidence.n_vacuum < limits.least_vacuum:
+        lacking.append(f"{limits.least_vacuum - evidence.n_vacuum} more valid vacuum readings")
+    if lacking:
+        return " and ".join(lacking)
+    wide = [
+        f"{symbol}: {_what_decides(share, limit, evidence.unit)}"
+        for symbol, share, limit in (
+            ("DC", evidence.dark, limits.clean_dark),
+            ("SCS", evidence.stable, limits.clean_surface),
+            ("PFP", evidence.positional, limits.clean_positional),
+        )
+        if share is not None and share.upper() > limit
+    ]
+    return "to call it vacuum-clean: " + "; ".join(wide) if wide and evidence.ties_allowed else ""
+
+
+def _class_letter(name: str, evidence: Evidence, limits: Limits) -> str | None:
+    """The published case study's class: A with little dark current, B where the slot decides."""
+    if name == "vacuum-clean":
+        return "A"
+    if name == "presentation-conflicted":
+        return "B"
+    clean = evidence.ties_allowed and evidence.dark is not None and evidence.dark.upper() <= limits.clean_dark
+    return "A, Δ0 caveat" if name in _CAVEAT and clean else None
 
 
 def profile_of(evidence: Evidence, limits: Limits | None = None) -> Profile:
     """Flags, and the profile by precedence."""
     limits = limits or Limits()
     flags = flags_of(evidence, limits)
-    raised = {flag.name for flag in flags if flag.state == "raised"}
-    name, rule = _profile_name(evidence, limits, raised)
-    letter = None
-    if name == "vacuum-clean":
-        letter = "A"
-    elif name == "presentation-conflicted":
-        letter = "B"
-    elif name in _CAVEAT and any(flag.name == "dark" and flag.state in ("cleared", "open") for flag in flags):
-        letter = "A, Δ0 caveat"
+    states = {flag.name: flag.state for flag in flags}
+    name, rule = _profile_name(evidence, limits, states)
     sentence, use_for, not_for = _FITNESS[name]
     return Profile(
         name=name,
-        class_letter=letter,
+        class_letter=_class_letter(name, evidence, limits),
         rule=rule,
+        decides=_what_decides_profile(name, evidence, limits),
         sentence=sentence,
         use_for=use_for,
         not_for=not_for,

@@ -7,7 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from datasheet.analysis.intervals import ClusteredShare, Numbers, clustered_share
-from datasheet.analysis.presentations import cluster_sums, clusters, share_of
+from datasheet.analysis.presentations import (
+    LEAST_DESIGN_EFFECT_OF_SCORES,
+    cluster_sums,
+    clusters,
+    share_of,
+)
 from datasheet.readings import Codes, Mask, Readings
 
 CLASSES = (
@@ -17,9 +22,6 @@ CLASSES = (
     "no_preference",
     "other_conflict",
 )
-
-LEAST_DESIGN_EFFECT_OF_SCORES = 0.25
-"""A mean of scores in {0, 1/2, 1} can vary less than a share; its design effect is floored here."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

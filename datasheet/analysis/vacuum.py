@@ -17,9 +17,8 @@ def dark_current(vacuum: Readings) -> ClusteredShare | None:
 
 def first_slot_share(vacuum: Readings) -> ClusteredShare | None:
     """Of the vacuum readings that are not ties, the share that falls on the first slot: the side it leans to."""
-    decided = vacuum.where(vacuum.slot != 0)
-    weights = presentation_weights(decided, both_orders_as_one=True)
-    return share_of(decided.slot > 0, weights, clusters(decided))
+    weights = presentation_weights(vacuum, both_orders_as_one=True) * (vacuum.slot != 0)
+    return share_of(vacuum.slot > 0, weights, clusters(vacuum))
 
 
 def has_both_orders_of_identical_pairs(vacuum: Readings) -> bool:

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from datasheet.analysis.intervals import ClusteredShare
+from datasheet.analysis.intervals import ClusteredShare, Numbers
 from datasheet.analysis.ladder import EVENTS
 from datasheet.analysis.presentations import clusters, share_of
 from datasheet.analysis.swap_pairs import SwapPairs
-from datasheet.readings import Mask, Readings
+from datasheet.readings import Codes, Mask, Readings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,16 +35,29 @@ def invalid_share(readings: Readings, reason: str | None = None) -> ClusteredSha
     return share_of(event, np.ones(len(readings)), clusters(readings))
 
 
-def _bounds(least: int, most: int, missing: int, total: int) -> MissingBounds | None:
-    if not missing:
+def _weights(unit: Codes) -> Numbers:
+    """1 over the rows of each unit, valid or not."""
+    return np.asarray(1 / np.bincount(unit)[unit]) if len(unit) else np.zeros(0)
+
+
+def _bounds(hit: Mask, possible: Mask, missing: Mask, unit: Codes) -> MissingBounds | None:
+    """Bounds with each unit (presentation or pair) weighing 1, however often it was repeated."""
+    if not missing.any():
         return None
-    return MissingBounds(lowest=least / total, highest=most / total, missing=missing, total=total)
+    weights = _weights(unit)
+    total = weights.sum()
+    return MissingBounds(
+        lowest=float((weights * hit).sum() / total),
+        highest=float(min(1.0, (weights * (hit | possible)).sum() / total)),
+        missing=int(missing.sum()),
+        total=len(missing),
+    )
 
 
-def reading_bounds(readings: Readings, event: Mask) -> MissingBounds | None:
+def reading_bounds(readings: Readings, event: Mask, *, both_orders_as_one: bool = False) -> MissingBounds | None:
     """Bounds of a share of single readings; None where none is missing."""
-    hits, missing = int((event & readings.valid).sum()), int((~readings.valid).sum())
-    return _bounds(hits, hits + missing, missing, len(readings))
+    unit = readings.stimulus if both_orders_as_one else (readings.stimulus * 2 + readings.order).astype(np.int32)
+    return _bounds(event & readings.valid, ~readings.valid, ~readings.valid, unit)
 
 
 def step_bounds(rungs: Readings) -> MissingBounds | None:
@@ -54,7 +67,5 @@ def step_bounds(rungs: Readings) -> MissingBounds | None:
 
 def pair_bounds(pairs: SwapPairs, name: str) -> MissingBounds | None:
     """Bounds of the share of a committed class over all pairs: an incomplete pair with a valid tie can't join it."""
-    hits = int(pairs.in_class(name).sum())
-    incomplete = ~pairs.complete
     has_tie = (pairs.valid_ab & (pairs.slot_ab == 0)) | (pairs.valid_ba & (pairs.slot_ba == 0))
-    return _bounds(hits, hits + int((incomplete & ~has_tie).sum()), int(incomplete.sum()), len(pairs.stimulus))
+    return _bounds(pairs.in_class(name), ~pairs.complete & ~has_tie, ~pairs.complete, pairs.stimulus)

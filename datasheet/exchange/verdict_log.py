@@ -7,6 +7,7 @@ text: each line is checked, and the first that does not fit is named.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,7 @@ VERSION = 1
 DEFAULT_ARM = {"ladder": "prefix", "same_quality": "same_subset"}
 """What a row without an arm is read as: the arms of the published protocol."""
 
+_ARM = re.compile(r"[A-Za-z0-9_-]{0,40}")
 _MAX_LINE_BYTES = 8_000_000
 _UNEXPLAINED = "unexplained"
 _WHOLE_NUMBERS = ("delta_q", "level_a", "level_b", "repeat")
@@ -47,8 +49,6 @@ class VerdictLog:
         The first line's fields; empty where there is none.
     judge, prompt
         Names in the rows; "" where the log does not say.
-    ties_assumed
-        The log does not say whether ties were allowed, so they are taken to have been.
     """
 
     path: str
@@ -56,7 +56,6 @@ class VerdictLog:
     judge: str
     prompt: str
     readings: Readings
-    ties_assumed: bool
 
 
 def _refuse_constant(name: str) -> NoReturn:
@@ -198,6 +197,11 @@ class _RowReader:
             raise VerdictLogError(f"{where}: has the verdict {outcome!r} and is marked invalid ({invalid!r:.80})")
         numbers = {field: _whole(row, field, where) for field in _WHOLE_NUMBERS}
         arm = _text(row, "arm", where)
+        if arm is not None and (arm in ORDERS or not _ARM.fullmatch(arm)):
+            raise VerdictLogError(
+                f"{where}: 'arm' should be a name of letters, digits, '_' and '-' (at most 40, not ab or ba), "
+                f"found {arm!r:.80}"
+            )
         if arm is None and probe in DEFAULT_ARM:
             self._arm_assumed = True
         return ReadingRow(
@@ -250,7 +254,6 @@ class _RowReader:
             judge=who[0],
             prompt=who[1],
             readings=readings,
-            ties_assumed=ties_allowed is None,
         )
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from datasheet.analysis.characterise import Characterisation
 from datasheet.analysis.intervals import CONFIDENCE_LEVEL, ClusteredShare
 from datasheet.analysis.ladder import LadderStep
+from datasheet.analysis.pairing_null import DRAWS, PairingNull
 from datasheet.analysis.profile import Limits
 from datasheet.analysis.swap_pairs import CLASSES
 from datasheet.readings import Readings
@@ -20,8 +21,8 @@ FORMAT = "judge-datasheet"
 VERSION = 1
 
 SUMMARY_KEYS = (
-    *("dark_current", "raw_false_preference", "stable_cross_sensitivity", "positional_false_preference"),
-    *("p_correct_1", "p_correct_5", "threshold_75_empirical", "invalid_rate"),
+    *("dark_current", "stable_cross_sensitivity", "positional_false_preference", "p_correct_1", "p_correct_5"),
+    *("threshold_75_empirical", "p_correct_against_length", "invalid_rate"),
 )
 
 
@@ -57,10 +58,11 @@ def build_sheet(
         "summary": {
             "sentence": summary_sentence(context.judge, found),
             "rows": [key for key in SUMMARY_KEYS if key in found.estimates],
-            "decides": [
+            "decides": [{"flag": "profile", "needs": found.profile.decides}] * bool(found.profile.decides)
+            + [
                 {"flag": flag.name, "needs": flag.decides}
                 for flag in found.profile.flags
-                if flag.state in ("open", "not_measured") and flag.decides
+                if flag.state in ("open", "not_measured")
             ],
         },
         "characteristics": [characteristic(key, estimate) for key, estimate in found.estimates.items()],
@@ -142,23 +144,20 @@ def _curve_point(step: LadderStep) -> dict[str, Any]:
 
 
 def _decomposition(found: Characterisation) -> dict[str, Any]:
-    null = found.null
     return {
         "n_complete": found.pairs.n_complete,
         "n_incomplete": found.pairs.n_incomplete,
         "classes": list(CLASSES),
-        "null": None
-        if null is None
-        else {
-            "expected": null.expected,
-            "p_stable": null.p_stable,
-            "p_slot": null.p_slot,
-            "first_first": null.first_first,
-            "second_second": null.second_second,
-            "n_pairs": null.n_pairs,
-            "method": "slot readings of the complete pairs, pooled over both orders and dealt out at random "
-            "(100,000 draws); first-first against second-second by the exact binomial test",
-        },
+        "null": None if found.null is None else _null(found.null),
+    }
+
+
+def _null(null: PairingNull) -> dict[str, Any]:
+    return {
+        **asdict(null),
+        "method": f"slot readings of the first complete repeat of each pair, pooled over both orders and dealt out at "
+        f"random ({DRAWS:,} draws): over all pairs, and over those that committed in both orders; first-first against "
+        "second-second by the exact binomial test",
     }
 
 

@@ -34,7 +34,8 @@ def non_claims(bank: Mapping[str, Any], judge: Mapping[str, Any]) -> tuple[str, 
 
 
 def summary_sentence(judge: Mapping[str, Any], found: Characterisation) -> str:
-    """The first sentence of the sheet."""
+    """The first lines of the sheet: the profile in words, and every other flag that is raised."""
     profile = found.profile
-    letter = f" (class {profile.class_letter})" if profile.class_letter else ""
-    return f"{judge['name']} under prompt {judge['prompt'] or 'unknown'}: {profile.name}{letter}. {profile.sentence}"
+    others = [flag.name for flag in profile.flags if flag.state == "raised" and flag.name not in profile.name]
+    also = f" Also raised: {', '.join(others)}." if others else ""
+    return f"{judge['name']} under prompt {judge['prompt'] or 'not given'}: {profile.name}. {profile.sentence}{also}"

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from published import PUBLISHED, QWEN32B, STRICT_TIE, published
 from readings_made import ladder_rows, same_quality, same_quality_rows, vacuum_rows
 
-from datasheet.analysis.characterise import NO_TIES, characterise
+from datasheet.analysis.characterise import NO_TIES, Characterisation, characterise
 from datasheet.errors import EstimationError
 from datasheet.readings import ReadingRow, Readings
 
@@ -40,6 +40,10 @@ def row_lists(outcomes: st.SearchStrategy[str | None] = OUTCOMES) -> st.SearchSt
         ]
 
     return st.lists(pair, min_size=1, max_size=12).map(rows)
+
+
+def states(found: Characterisation) -> dict[str, str]:
+    return {flag.name: flag.state for flag in found.profile.flags}
 
 
 def value(found: object, key: str) -> float | None:
@@ -153,7 +157,7 @@ def test_published_strict_tie_row() -> None:
     assert value(found, "miss_by_tie_1") == 0.5
     assert value(found, "accuracy_non_ties_1") == 1
     assert value(found, "p_correct_5") == 1
-    assert found.profile.raised("conservative")
+    assert states(found)["conservative"] == "raised"
 
 
 def test_other_counts_give_other_figures() -> None:
@@ -215,7 +219,7 @@ def test_a_prompt_without_ties() -> None:
     assert value(found, "positional_false_preference") == pytest.approx(2 / 3)
     assert value(found, "position_log_odds") == pytest.approx(np.log(30 / 10) / 2)
     assert found.profile.name != "vacuum-clean"
-    assert {flag.name: flag.state for flag in found.profile.flags}["dark"] == "not_applicable"
+    assert states(found)["dark"] == "not_applicable"
 
 
 def test_a_tie_where_none_is_allowed_is_refused() -> None:
@@ -296,6 +300,30 @@ def test_both_orders_of_an_identical_pair_count_once() -> None:
     assert any("both orders of vacuum pairs" in note for note in found.notes)
 
 
+@settings(deadline=None)
+@given(row_lists())
+def test_bounds_of_missing_readings_hold_the_share(rows: list[ReadingRow]) -> None:
+    found = characterise(Readings.from_rows(rows))
+    for key, bound in found.missing.items():
+        share = found.estimates[key].estimate
+        assert 0 <= bound.lowest <= bound.highest <= 1
+        # A stimulus with no complete pair has no share of its own, so the bounds need not hold the others' exactly.
+        if share is not None and found.pairs.n_incomplete == 0 and len(rows) == 2 * found.pairs.n_complete:
+            assert bound.lowest <= share <= bound.highest
+
+
+def test_bounds_weigh_repeats_as_the_share_does() -> None:
+    """Twenty pairs of which five were read three times, one repeat unreadable."""
+    rows = same_quality_rows(stable=4, none=16)
+    repeated = [replace(row, repeat=repeat) for row in rows[:10] for repeat in (1, 2)]
+    holed = [replace(row, outcome=None, invalid="refusal") if row.repeat == 2 and row.stimulus == "same0000" else row
+             for row in [*rows, *repeated]]  # fmt: skip
+    found = characterise(Readings.from_rows(holed))
+    bound = found.missing["stable_cross_sensitivity"]
+    assert bound.lowest <= value(found, "stable_cross_sensitivity") <= bound.highest  # type: ignore[operator]
+    assert (bound.lowest, bound.highest) == pytest.approx(((4 - 1 / 3) / 20, 0.2))
+
+
 def test_missing_readings_are_bounded_not_guessed() -> None:
     rows = ladder_rows({1: (60, 20, 20)})
     holed = [replace(row, outcome=None, invalid="refusal") if i < 10 else row for i, row in enumerate(rows)]
@@ -320,3 +348,113 @@ def test_a_threshold_is_censored_only_where_supported() -> None:
     threshold = found.estimates["threshold_75_empirical"]
     assert threshold.status == "undetermined"
     assert "more tasks would decide" in threshold.reason
+
+
+def test_a_stray_row_without_a_task_does_not_undo_the_clusters() -> None:
+    rows = ladder_rows({1: (60, 20, 20)})
+    whole = characterise(Readings.from_rows(rows)).estimates["p_correct_1"]
+    holed = [replace(row, task=None) if row.stimulus == "ladder1-0000" else row for row in rows]
+    found = characterise(Readings.from_rows(holed))
+    assert found.estimates["p_correct_1"].n_clusters == whole.n_clusters + 1  # type: ignore[operator]
+    assert any("2 readings name no task" in note for note in found.notes)
+
+
+def test_a_log_without_tasks_says_so() -> None:
+    found = characterise(Readings.from_rows([replace(row, task=None) for row in QWEN32B]))
+    assert found.estimates["p_correct_1"].n_clusters is None
+    assert any("names no tasks" in note for note in found.notes)
+    assert not any("tasks in all" in flag.decides for flag in found.profile.flags)
+
+
+def test_keeping_to_either_slot_is_not_noise() -> None:
+    rows = [
+        *same_quality_rows(first_first=30, second_second=30),
+        *vacuum_rows(tie=30),
+        *ladder_rows({1: (80, 0, 20), 5: (20, 0, 0)}),
+    ]
+    found = characterise(Readings.from_rows(rows))
+    assert states(found)["noisy"] == "cleared"
+    assert found.profile.name == "presentation-conflicted"
+
+
+def test_repeats_that_agree_deny_noise() -> None:
+    """A coin that falls the same way each time it is asked the same question is no noise of the call."""
+    rng = np.random.default_rng(9)
+    flips = [(str(ab), str(ba)) for ab, ba in rng.choice(["first", "second"], size=(60, 2))]
+    once = [*same_quality_rows(readings=flips), *vacuum_rows(tie=30), *ladder_rows({1: (80, 0, 20), 5: (20, 0, 0)})]
+    thrice = [replace(row, repeat=repeat) for row in once for repeat in range(3)]
+    assert characterise(Readings.from_rows(once)).profile.name == "noisy"
+    assert states(characterise(Readings.from_rows(thrice)))["noisy"] == "cleared"
+
+
+def test_few_committed_pairs_do_not_show_noise() -> None:
+    same = same_quality_rows(stable=10, first_first=5, second_second=5)
+    rows = [*same, *vacuum_rows(tie=30), *ladder_rows({5: (20, 0, 0)})]
+    assert states(characterise(Readings.from_rows(rows)))["noisy"] == "open"
+
+
+def test_length_leads_where_the_better_answer_loses_by_being_shorter() -> None:
+    """A clean vacuum and stable, unswayed pairs do not make class A of a judge that length leads."""
+    against = [
+        replace(row, stimulus=f"{arm}{row.stimulus}", arm=arm)
+        for arm in ("filled_longer", "terse_better")
+        for row in ladder_rows({1: (2, 0, 38), 2: (4, 0, 36)})
+    ]
+    found = characterise(Readings.from_rows([*QWEN32B, *against]))
+    assert states(found)["length-led"] == "raised"
+    assert (found.profile.name, found.profile.class_letter) == ("length-led", None)
+    assert value(found, "p_correct_against_length") == pytest.approx(12 / 160)
+    assert states(characterise(Readings.from_rows(QWEN32B)))["length-led"] == "not_measured"
+
+
+def test_a_threshold_in_a_gap_of_the_ladder_is_as_wide_as_the_gap() -> None:
+    found = characterise(Readings.from_rows(ladder_rows({1: (10, 0, 90), 5: (98, 2, 0)})))
+    threshold = found.estimates["threshold_75_empirical"]
+    assert (threshold.estimate, threshold.low, threshold.high) == (5, 1, 5)
+
+
+def test_beyond_the_ladder_is_said_only_where_supported() -> None:
+    """P_correct(5) = .70 over ten tasks does not show that the threshold lies beyond 5."""
+    found = characterise(Readings.from_rows(ladder_rows({1: (10, 0, 90), 5: (14, 0, 6)})))
+    threshold = found.estimates["threshold_75_empirical"]
+    assert (threshold.status, threshold.low, threshold.high) == ("undetermined", 1, None)
+    assert "above 1" in threshold.reason
+    shown = characterise(Readings.from_rows(ladder_rows({1: (10, 0, 90), 5: (10, 0, 90)}))).estimates
+    assert (shown["threshold_75_empirical"].status, shown["threshold_75_empirical"].low) == ("bounded", 5)
+
+
+def test_steps_beyond_the_protocols_are_measured_too() -> None:
+    found = characterise(Readings.from_rows(ladder_rows({1: (10, 0, 90), 7: (98, 2, 0)})))
+    assert value(found, "p_correct_7") == pytest.approx(0.98)
+    assert found.estimates["p_correct_5"].status == "not_measured"
+
+
+def test_two_orders_that_pull_apart_narrow_the_share() -> None:
+    """A judge that always takes the first slot is right in exactly half of the readings of each pair."""
+    rows = [replace(row, outcome="first") for row in ladder_rows({1: (100, 0, 0)})]
+    estimate = characterise(Readings.from_rows(rows)).estimates["p_correct_1"]
+    assert estimate.estimate == 0.5
+    assert estimate.high - estimate.low < 0.12  # type: ignore[operator]
+
+
+def test_unreadable_replies_are_not_called_unasked() -> None:
+    rows = [replace(row, outcome=None, invalid="refusal") for row in QWEN32B]
+    found = characterise(Readings.from_rows(rows))
+    assert found.estimates["dark_current"].reason == "needs valid readings of the vacuum probe: 0 of 30 are valid"
+    assert found.profile.name == "unreliable readings"
+
+
+def test_what_is_not_analysed_is_said() -> None:
+    rows = [
+        *QWEN32B,
+        *[replace(row, stimulus=f"c{row.stimulus}", probe="channel", arm="courtesy") for row in vacuum_rows(tie=3)],
+        *[replace(row, stimulus=f"p{row.stimulus}", arm="paraphrase") for row in same_quality_rows(none=2)],
+    ]
+    notes = " ".join(characterise(Readings.from_rows(rows)).notes)
+    assert "3 readings of the channel probe" in notes
+    assert "4 same-quality readings of the arm 'paraphrase'" in notes
+
+
+def test_an_undetermined_profile_says_what_it_lacks() -> None:
+    found = characterise(Readings.from_rows([*same_quality_rows(stable=15), *vacuum_rows(tie=30)]))
+    assert found.profile.decides == "5 more complete same-quality pairs"

@@ -51,7 +51,10 @@ def test_p_of_the_published_mixed_judge() -> None:
     pairs = swap_pairs(same_quality(stable=27, first_first=32, one_sided=1))
     null = pairing_null(pairs, rng=child_rng(0, "test"))
     assert null is not None
-    assert null.p_stable == pytest.approx(0.01578, abs=0.002)
+    assert null.p_pooled == pytest.approx(0.01578, abs=0.002)
+    committed = exact_distribution(27 + 2 * 32, 0, 27)
+    assert null.p_stable == pytest.approx(sum(p for stable, p in committed.items() if stable >= 27), abs=0.002)
+    assert null.n_committed == 59
     assert null.p_slot == pytest.approx(2 * 0.5**32)
     assert null.expected["stable_cross_sensitivity"] == pytest.approx(2 * 92 * 27 / (120 * 119))
 
@@ -71,5 +74,32 @@ def test_independent_readings_give_a_uniform_p() -> None:
         pairs = swap_pairs(same_quality(readings=[(str(ab), str(ba)) for ab, ba in slots]))
         null = pairing_null(pairs, rng=child_rng(2), draws=2_000)
         assert null is not None
-        below += null.p_stable < 0.05
-    assert 1 <= below <= 20
+        below += null.stable_above(0.05)
+    assert below <= 20
+
+
+def test_a_criterion_that_differs_between_pairs_is_no_stable_preference() -> None:
+    """Independent noise, and a criterion of .1 on half of the pairs and 1.5 on the others: the pooled null errs."""
+    rng = np.random.default_rng(8)
+    pooled = claimed = 0
+    for _ in range(60):
+        criterion = np.tile([0.1, 1.5], 30)[:, None]
+        noise = rng.standard_normal((60, 2))
+        slots = np.where(noise > criterion, "first", np.where(noise < -criterion, "second", "tie"))
+        null = pairing_null(
+            swap_pairs(same_quality(readings=[(str(ab), str(ba)) for ab, ba in slots])), rng=child_rng(3), draws=2_000
+        )
+        assert null is not None
+        pooled += null.p_pooled < 0.05
+        claimed += null.stable_above(0.05)
+    assert pooled >= 15
+    assert claimed <= 6
+
+
+def test_same_slot_pairs_on_both_sides_are_above_chance() -> None:
+    """All pairs keep a slot, half of them the first: a coin would give half."""
+    null = pairing_null(swap_pairs(same_quality(first_first=30, second_second=30)), rng=child_rng(4))
+    assert null is not None
+    assert null.positional_above(0.05)
+    assert not null.stable_above(0.05)
+    assert not null.slots_differ(0.05)
