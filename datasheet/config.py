@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
 from platformdirs import user_config_path
 
@@ -22,6 +23,8 @@ FILE_NAME = "datasheet.toml"
 EXECUTABLE_ADAPTERS = ("python", "command")
 KEY_HOSTS: Mapping[str, tuple[str, ...]] = {"OPENAI_API_KEY": ("api.openai.com",)}
 """Hosts that a key may go to without any configuration."""
+
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 Origin = Literal["flag", "folder", "user"]
 
@@ -71,18 +74,17 @@ class Config:
         """Names of all configured judges, sorted."""
         return sorted({name for layer in self.layers for name in layer.judges})
 
-    def key_for(self, host: str) -> str | None:
-        """Name of the environment variable whose key the user binds to a host, or None."""
-        for bindings in (*(layer.keys for layer in self.layers if layer.trusted), KEY_HOSTS):
-            for name, hosts in bindings.items():
-                if host in hosts:
-                    return name
-        return None
+    def key_for(self, url: str) -> str | None:
+        """Name of the environment variable whose key the user binds to the host of a URL, or None."""
+        return next((name for name, hosts in self._bindings() if _binds(hosts, url)), None)
 
-    def may_send(self, key_name: str, host: str) -> bool:
-        """Whether the user binds a key to a host."""
-        bindings = (*(layer.keys for layer in self.layers if layer.trusted), KEY_HOSTS)
-        return any(host in hosts for keys in bindings for name, hosts in keys.items() if name == key_name)
+    def may_send(self, key_name: str, url: str) -> bool:
+        """Whether the user binds a key to the host of a URL."""
+        return any(name == key_name and _binds(hosts, url) for name, hosts in self._bindings())
+
+    def _bindings(self) -> list[tuple[str, tuple[str, ...]]]:
+        own = [binding for layer in self.layers if layer.trusted for binding in layer.keys.items()]
+        return [*own, *KEY_HOSTS.items()]
 
     @property
     def limits(self) -> dict[str, float]:
@@ -91,6 +93,19 @@ class Config:
         for layer in reversed(self.layers):
             merged |= layer.limits
         return merged
+
+
+def _binds(hosts: tuple[str, ...], url: str) -> bool:
+    """Whether a binding covers a URL: its host (or host:port), over https unless it is this machine."""
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port
+    except ValueError:
+        return False
+    if parts.scheme != "https" and host not in LOOPBACK:
+        return False
+    usual = port is None or (parts.scheme, port) == ("https", 443)
+    return f"{host}:{port}" in hosts or (host in hosts and (usual or host in LOOPBACK))
 
 
 def user_folder() -> Path:
@@ -165,7 +180,9 @@ def _keys(path: Path, table: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
     for name, hosts in table.items():
         hosts = [hosts] if isinstance(hosts, str) else hosts
         if not isinstance(hosts, list) or not all(isinstance(host, str) for host in hosts):
-            raise UsageError(f'{path}: [keys] {name} should be a host or a list of hosts, such as ["api.example.com"]')
+            raise UsageError(
+                f'{path}: [keys] {name} should be a host or a list of hosts, such as ["api.example.com"] (with :PORT if any)'
+            )
         keys[name] = tuple(hosts)
     return keys
 

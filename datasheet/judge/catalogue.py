@@ -23,7 +23,6 @@ LOCAL_URL = "http://127.0.0.1:8000/v1"
 
 URL_VARIABLE = "OPENAI_BASE_URL"
 KEY_VARIABLE = "OPENAI_API_KEY"
-ADAPTERS = ("openai", "replay", "sim")
 
 BUILT_IN: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
@@ -36,6 +35,7 @@ BUILT_IN: Mapping[str, Mapping[str, Any]] = MappingProxyType(
             "url": "http://127.0.0.1:8135/v1",
             "json_mode": "json_object",
             "seed": 0,
+            "start_hint": "start it with `sh tests/real/serve.sh --background`",
         },
     }
 )
@@ -152,11 +152,11 @@ def _openai(
     from_environment = environment.get(URL_VARIABLE)
     own_host = from_environment is not None and host == _host(from_environment, URL_VARIABLE)
     if key_name is None:
-        key_name = config.key_for(host) or (KEY_VARIABLE if own_host else None)
-    elif not (trusted or config.may_send(str(key_name), host) or (own_host and key_name == KEY_VARIABLE)):
+        key_name = config.key_for(url) or (KEY_VARIABLE if own_host else None)
+    elif not (trusted or config.may_send(str(key_name), url) or (own_host and key_name == KEY_VARIABLE)):
         raise UsageError(
             f"{origin}: would send the key in {key_name} to {host}, which your own configuration does not allow: "
-            f'bind it there ([keys] {key_name} = ["{host}"]), or name this file by --config'
+            f'bind it there ([keys] {key_name} = ["{host}"], https only), or name this file by --config'
         )
     options = {**settings, "base_url": url, "api_key_env": key_name}
     return JudgeSpec(name=name, adapter="openai", target="", options=options, origin=origin)

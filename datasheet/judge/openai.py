@@ -23,6 +23,7 @@ PREFLIGHT_TIMEOUT_S = 5.0
 
 _CHAT = "/chat/completions"
 _OFFERED_SHOWN = 8
+_OLLAMA_PORT = 11434
 _MAX_TOKENS_FIELDS = ("max_tokens", "max_completion_tokens")
 # Fields with a setting of their own, and two that would change the shape of the reply.
 _OWN_FIELDS = {"model", "messages", "temperature", "seed", "response_format", "logprobs", "top_logprobs", "n", "stream"}
@@ -73,6 +74,8 @@ class OpenAIJudge:
         Seconds for one attempt, from when it is sent.
     connections
         Attempts in flight at most.
+    start_hint
+        What to do where no server answers, for the error message.
     extra_body
         Further fields of the request. They are part of the judge's identity and are printed: never put a key here.
 
@@ -101,6 +104,7 @@ class OpenAIJudge:
         timeout_s: float = 120.0,
         connections: int = 64,
         extra_body: Mapping[str, object] | None = None,
+        start_hint: str = "",
     ) -> None:
         _check_settings(
             {
@@ -118,6 +122,7 @@ class OpenAIJudge:
         if temperature is not None:
             temperature = float(temperature)  # 0 and 0.0 are the same instrument
         self._model = model
+        self._start_hint = start_hint
         self._seed = seed
         self._max_tokens = max_tokens
         self._max_tokens_field = max_tokens_field
@@ -275,7 +280,10 @@ class OpenAIJudge:
     def _denied(self, answer: Answer, url: URL) -> PermanentJudgeError:
         variable = self._endpoint.api_key_env
         if variable is None:
-            hint = "this server wants a key: set the judge's api_key_env to the environment variable that holds it"
+            hint = (
+                "this server wants a key, and none is bound to it: bind the environment variable that holds it to this "
+                "host under [keys] in your own datasheet.toml (`datasheet init --user`)"
+            )
         elif self._endpoint.has_key:
             hint = f"the key in {variable} is not accepted: set {variable} to one that may use {self._model}"
         else:
@@ -294,11 +302,11 @@ class OpenAIJudge:
         except TransientJudgeError as error:
             if error.kind == "bad_body":
                 return
-            first = (
-                f"start a server, for example `vllm serve {self._model}`," if self._endpoint.loopback else "check it,"
-            )
+            usual = f"start a server, for example `vllm serve {self._model}`" if self._endpoint.loopback else "check it"
+            if f":{_OLLAMA_PORT}/" in shown(url):
+                usual = "start it with `ollama serve`"
             raise PermanentJudgeError(
-                f"{error}: {first} or name another judge with `--judge openai:MODEL@URL` or in a datasheet.toml",
+                f"{error}: {self._start_hint or usual}, or name another judge with `--judge openai:MODEL@URL` or in a datasheet.toml",
                 kind="unreachable",
             ) from None
         if answer.status in (401, 403):
