@@ -306,7 +306,8 @@ class OpenAIJudge:
             if f":{_OLLAMA_PORT}/" in shown(url):
                 usual = "start it with `ollama serve`"
             raise PermanentJudgeError(
-                f"{error}: {self._start_hint or usual}, or name another judge with `--judge openai:MODEL@URL` or in a datasheet.toml",
+                f"{error}: {self._start_hint or usual}, or name another judge with `--judge openai:MODEL@URL` or in a "
+                "datasheet.toml",
                 kind="unreachable",
             ) from None
         if answer.status in (401, 403):

@@ -202,7 +202,7 @@ def test_tls_to_a_plain_server() -> None:
 @pytest.mark.parametrize(
     ("variable", "key", "said"),
     [
-        (None, "", "set the judge's api_key_env"),
+        (None, "", "none is bound to it"),
         ("JUDGE_KEY", "", "no key was sent: set the environment variable JUDGE_KEY"),
         ("JUDGE_KEY", "wrong-key-1", "the key in JUDGE_KEY is not accepted"),
     ],
