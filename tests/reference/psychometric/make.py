@@ -4,7 +4,7 @@
 
 The likelihood is written out from its definition; the maximum is the best of many starts of scipy's L-BFGS-B polished
 by Nelder and Mead's simplex; each limit is Brent's root of a profile that is maximised anew at every value. The cases
-of the beetles are statsmodels' GLM. The two cases of psignifit are not made here: its licence keeps it out of the
+of the beetles are statsmodels' GLM. The three cases of psignifit are not made here: its licence keeps it out of the
 project, and they hold its printed output.
 """
 
@@ -57,7 +57,7 @@ LAPSING_SOURCE = "made up: a curve that levels off below 1"
 CURVES: dict[str, tuple[Callable[[np.ndarray], np.ndarray], float, float]] = {
     "probit": (norm.cdf, 2 * norm.ppf(0.95), 0.0),
     "logit": (expit, 2 * log(19), 0.0),
-    "gumbel": (lambda u: 1 - np.exp(-np.exp(u)), log(log(0.05) / log(0.95)), log(log(2))),
+    "gumbel": (lambda u: 1 - np.exp(-np.exp(np.minimum(u, 700.0))), log(log(0.05) / log(0.95)), log(log(2))),
 }
 
 
