@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datasheet.prompts.parsing import INVALID_REASONS, PARSER, REASON_SENTENCES, parse, parse_text
 from datasheet.prompts.render import canonical_replies, contains_verdict_syntax, render, response_schema
-from datasheet.prompts.variant import PromptVariant, load_variant, variant_names
+from datasheet.prompts.variant import PromptVariant, load_variant, variant_content, variant_from_content, variant_names
 
 __all__ = [
     "INVALID_REASONS",
@@ -18,5 +18,7 @@ __all__ = [
     "parse_text",
     "render",
     "response_schema",
+    "variant_content",
+    "variant_from_content",
     "variant_names",
 ]

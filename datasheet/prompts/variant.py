@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from string import Template
 from types import MappingProxyType
 from typing import Any, Literal, get_args
 
 from datasheet.errors import PromptError
-from datasheet.identity import content_id
+from datasheet.files import read_limited
+from datasheet.identity import canonical_json, content_id
 from datasheet.records import OUTCOMES, Outcome
 from datasheet.resources import templates_folder
 
@@ -31,6 +33,8 @@ _FIELDS: Mapping[str, type] = {
 }
 _KIND_WORDS = {str: "text", int: "a whole number", dict: "a table"}
 _OPTIONAL = ("description", "abstention")
+_TEXTS = ("name", "system", "user", "rubric")
+_MOST_TOKENS = 1_000_000
 _MAX_BYTES = 200_000
 
 
@@ -117,40 +121,80 @@ def load_variant(name_or_folder: str) -> PromptVariant:
     )
 
 
+def variant_content(variant: PromptVariant) -> str:
+    """All of a variant as JSON, so that a log can be read later without the folder that it came from."""
+    held = {item.name: getattr(variant, item.name) for item in fields(variant)}
+    return canonical_json(held | {"labels": [list(label) for label in variant.labels.items()]})  # keeps their order
+
+
+def variant_from_content(text: str) -> PromptVariant:
+    """The variant that :func:`variant_content` wrote down.
+
+    Raises
+    ------
+    PromptError
+        The text is no such content, or of a variant that can't be used.
+    """
+    try:
+        held = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise PromptError(f"stored prompt variant: expected JSON, found other text ({error})") from None
+    known = {item.name for item in fields(PromptVariant)}
+    if not isinstance(held, dict) or set(held) != known:
+        found = ", ".join(sorted(held)) if isinstance(held, dict) else type(held).__name__
+        raise PromptError(
+            f"stored prompt variant: expected an object of {', '.join(sorted(known))}, found {found[:200]}"
+        )
+    settings = {name: value for name, value in held.items() if name not in _TEXTS and value is not None}
+    settings["labels"] = _labels(held["labels"])
+    faults = [f"{name} must be text" for name in _TEXTS if not isinstance(held[name], str)] + _faults(settings)
+    if faults:
+        raise PromptError("stored prompt variant: " + "; ".join(faults))
+    variant = PromptVariant(**{**held, "labels": MappingProxyType(settings["labels"])})
+    _check_placeholders(variant, "stored prompt variant")
+    return variant
+
+
+def _labels(pairs: object) -> object:
+    """Labels and outcomes from their stored pairs; what is none comes back as it is, to be refused as no table."""
+    well_formed = isinstance(pairs, list) and all(
+        isinstance(pair, list) and len(pair) == 2 and all(isinstance(text, str) for text in pair) for pair in pairs
+    )
+    return dict(pairs) if well_formed else pairs  # type: ignore[call-overload]
+
+
 def _shipped() -> Path:
     return templates_folder() / "prompts"
 
 
 def _load(folder: Path) -> PromptVariant:
-    fields = _fields(folder / "variant.toml")
+    settings = _settings(folder / "variant.toml")
     own_rubric = folder / "rubric.txt"
     system = folder / "system.txt"
     variant = PromptVariant(
         name=folder.resolve().name,
-        title=fields["title"],
-        description=fields.get("description", ""),
-        schema=fields["schema"],
-        labels=MappingProxyType(fields["labels"]),
-        abstention=fields.get("abstention"),
-        verdict_stands=fields["verdict_stands"],
-        max_tokens=fields["max_tokens"],
+        title=settings["title"],
+        description=settings.get("description", ""),
+        schema=settings["schema"],
+        labels=MappingProxyType(settings["labels"]),
+        abstention=settings.get("abstention"),
+        verdict_stands=settings["verdict_stands"],
+        max_tokens=settings["max_tokens"],
         system=_text(system) if system.is_file() else "",
         user=_text(folder / "user.txt"),
         rubric=_text(own_rubric if own_rubric.is_file() else _shipped() / "rubric.txt"),
     )
-    _check_placeholders(variant, folder)
+    _check_placeholders(variant, str(folder))
     return variant
 
 
 def _text(file: Path) -> str:
     try:
-        content = file.read_bytes()
+        text = read_limited(file, _MAX_BYTES).decode("utf-8-sig")
     except OSError as error:
-        raise PromptError(f"{file}: expected a text file, but it can't be read ({error.strerror})") from error
-    if len(content) > _MAX_BYTES:
-        raise PromptError(f"{file}: {len(content)} bytes, expected at most {_MAX_BYTES}")
-    try:
-        text = content.decode("utf-8-sig")
+        raise PromptError(
+            f"{file}: expected a text file of at most {_MAX_BYTES:,} bytes, but it can't be read ({error.strerror})"
+        ) from error
     except UnicodeDecodeError as error:
         raise PromptError(
             f"{file}: expected UTF-8, found another encoding at byte {error.start}; save it as UTF-8"
@@ -158,42 +202,47 @@ def _text(file: Path) -> str:
     return text.replace("\r\n", "\n").strip("\n")
 
 
-def _fields(file: Path) -> dict[str, Any]:
+def _settings(file: Path) -> dict[str, Any]:
     try:
-        fields = tomllib.loads(_text(file))
-    except tomllib.TOMLDecodeError as error:
+        settings = tomllib.loads(_text(file))
+    except (ValueError, RecursionError) as error:  # of a number of thousands of digits, and of deep nesting
         raise PromptError(f"{file}: not valid TOML: {error}") from error
-    faults = [f"unknown field {key!r} (known: {', '.join(_FIELDS)})" for key in fields if key not in _FIELDS]
-    faults += [f"field {key!r} is missing" for key in _FIELDS if key not in fields and key not in _OPTIONAL]
-    faults += [
-        f"{key} must be {_KIND_WORDS[kind]}, not {fields[key]!r}"
-        for key, kind in _FIELDS.items()
-        if key in fields and type(fields[key]) is not kind
-    ]
-    if not faults:
-        faults = _value_faults(fields)
+    faults = _faults(settings)
     if faults:
         raise PromptError(f"{file}: " + "; ".join(faults))
-    return fields
+    return settings
 
 
-def _value_faults(fields: Mapping[str, Any]) -> list[str]:
-    """What is wrong with fields that are all there and of the right type."""
-    faults = [
-        f"{key} must be one of {', '.join(get_args(allowed))}, not {fields[key]!r}"
-        for key, allowed in (("schema", ReplySchema), ("verdict_stands", Stands))
-        if fields[key] not in get_args(allowed)
+def _faults(settings: Mapping[str, Any]) -> list[str]:
+    """What is wrong with the settings of a variant."""
+    faults = [f"unknown field {key!r} (known: {', '.join(_FIELDS)})" for key in settings if key not in _FIELDS]
+    faults += [f"field {key!r} is missing" for key in _FIELDS if key not in settings and key not in _OPTIONAL]
+    faults += [
+        f"{key} must be {_KIND_WORDS[kind]}, not {settings[key]!r}"
+        for key, kind in _FIELDS.items()
+        if key in settings and type(settings[key]) is not kind
     ]
-    if fields["max_tokens"] < 1:
-        faults.append(f"max_tokens must be at least 1, not {fields['max_tokens']}")
-    labels = fields["labels"]
+    return faults or _value_faults(settings)
+
+
+def _value_faults(settings: Mapping[str, Any]) -> list[str]:
+    """What is wrong with settings that are all there and of the right type."""
+    faults = [
+        f"{key} must be one of {', '.join(get_args(allowed))}, not {settings[key]!r}"
+        for key, allowed in (("schema", ReplySchema), ("verdict_stands", Stands))
+        if settings[key] not in get_args(allowed)
+    ]
+    if not 1 <= settings["max_tokens"] <= _MOST_TOKENS:
+        found = str(settings["max_tokens"])[:20]
+        faults.append(f"max_tokens must be at least 1 and at most {_MOST_TOKENS:,}, not {found}")
+    labels = settings["labels"]
     faults += [
         f"label {label!r} must stand for one of {', '.join(OUTCOMES)}, not {outcome!r}"
         for label, outcome in labels.items()
         if outcome not in OUTCOMES
     ]
     faults += [f"no label stands for {outcome!r}" for outcome in ("first", "second") if outcome not in labels.values()]
-    offered = [*labels, *([fields["abstention"]] if "abstention" in fields else [])]
+    offered = [*labels, *([settings["abstention"]] if "abstention" in settings else [])]
     if any(not label.strip() for label in offered):
         faults.append("a label must not be empty")
     if len({label.strip().casefold() for label in offered}) < len(offered):
@@ -201,17 +250,17 @@ def _value_faults(fields: Mapping[str, Any]) -> list[str]:
     return faults
 
 
-def _check_placeholders(variant: PromptVariant, folder: Path) -> None:
+def _check_placeholders(variant: PromptVariant, place: str) -> None:
     """Every placeholder is known and the question and both answers are shown (a stray one would reach the judge)."""
     used: set[str] = set()
     for file_name, text in (("system.txt", variant.system), ("user.txt", variant.user)):
         template = Template(text)
         if not template.is_valid():
-            raise PromptError(f"{folder / file_name}: a $ that is no placeholder; write $$ for a dollar sign")
+            raise PromptError(f"{place}: {file_name} has a $ that is no placeholder; write $$ for a dollar sign")
         used.update(template.get_identifiers())
     unknown = sorted(used - set(PLACEHOLDERS))
     missing = [name for name in _NEEDED if name not in used]
     faults = [f"unknown placeholder ${name}" for name in unknown] + [f"${name} is never used" for name in missing]
     if faults:
         known = ", ".join(f"${name}" for name in PLACEHOLDERS)
-        raise PromptError(f"{folder}: {'; '.join(faults)}. Placeholders are written {known}")
+        raise PromptError(f"{place}: {'; '.join(faults)}. Placeholders are written {known}")

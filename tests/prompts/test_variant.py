@@ -1,12 +1,20 @@
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from datasheet.errors import PromptError
-from datasheet.prompts import load_variant, variant_names
+from datasheet.prompts import (
+    canonical_replies,
+    load_variant,
+    response_schema,
+    variant_content,
+    variant_from_content,
+    variant_names,
+)
 from datasheet.resources import templates_folder
 
 USER = "Q: $question\nA: $answer_first\nB: $answer_second\n"
@@ -185,6 +193,48 @@ def test_text_that_is_not_utf8_is_a_fault(make_variant: MakeVariant) -> None:
 def test_missing_and_oversized_texts_are_faults(make_variant: MakeVariant) -> None:
     folder = make_variant()
     (folder / "user.txt").write_text(USER + "x" * 300_000, encoding="utf-8")
-    assert "expected at most" in fault_of(folder)
+    assert "larger than 200,000 bytes" in fault_of(folder)
     (folder / "user.txt").unlink()
     assert "can't be read" in fault_of(folder)
+
+
+def test_a_number_of_thousands_of_digits_is_a_fault(make_variant: MakeVariant) -> None:
+    assert "not valid TOML" in fault_of(make_variant(toml=TOML.replace("64", "1" * 5000)))
+    assert "at most 1,000,000" in fault_of(make_variant(name="big", toml=TOML.replace("64", "1" * 500)))
+
+
+def test_a_variant_comes_back_from_its_content(make_variant: MakeVariant) -> None:
+    toml = TOML.replace("[labels]", 'abstention = "unsure"\n[labels]').replace("A =", "zett =")
+    own = load_variant(str(make_variant(toml=toml, user=USER + "É $rubric $$", system="Judge.")))
+    for variant in [own, *map(load_variant, variant_names())]:
+        held = variant_from_content(variant_content(variant))
+        assert held == variant
+        assert (held.prompt_hash, held.rubric_hash) == (variant.prompt_hash, variant.rubric_hash)
+        assert response_schema(held) == response_schema(variant)  # the labels keep their order
+        assert canonical_replies(held) == canonical_replies(variant)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"labels": [["A", "first"], ["B", 2]]}, "labels must be a table"),
+        ({"labels": [["A", "first"], ["B"]]}, "labels must be a table"),
+        ({"labels": [["A", "first"]]}, "no label stands for 'second'"),
+        ({"max_tokens": True}, "max_tokens must be a whole number"),
+        ({"schema": None}, "field 'schema' is missing"),
+        ({"system": 5}, "system must be text"),
+        ({"user": "no placeholders"}, "$question is never used"),
+        ({"more": 1}, "expected an object of abstention"),
+    ],
+)
+def test_odd_content_is_a_fault(change: dict[str, object], said: str) -> None:
+    content = json.dumps(json.loads(variant_content(load_variant("default"))) | change)
+    with pytest.raises(PromptError) as caught:
+        variant_from_content(content)
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize("content", ["", "[]", "null", "{}", "[" * 100_000, '{"max_tokens": ' + "1" * 5000 + "}", "x"])
+def test_what_is_no_content_at_all_is_a_fault(content: str) -> None:
+    with pytest.raises(PromptError, match="stored prompt variant: expected"):
+        variant_from_content(content)
