@@ -1,4 +1,4 @@
-"""The trial log: every reply that a judge gave, on disk before it counts; the one place with SQLite.
+"""The trial log: every reply that a judge gave, on disk before it counts.
 
 Rows are committed in batches by one writer thread (WAL, ``synchronous=FULL``), so that thousands of calls need
 dozens of disk flushes and a killed run loses nothing that was committed. Raw replies are kept as they came;
@@ -9,55 +9,44 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import threading
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
-from contextlib import ExitStack, closing, contextmanager, suppress
+from collections.abc import Container, Iterable, Iterator, Mapping
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
-from queue import Empty, SimpleQueue
 from types import TracebackType
-from typing import Self, TypeAlias
+from typing import Self
 
 from datasheet.errors import JudgeError, TrialLogError
 from datasheet.identity import canonical_json
 from datasheet.records import Reply, Request, Stimulus, Trial
+from datasheet.trials.database import (
+    claimed,
+    connected,
+    exists,
+    fault_text,
+    in_words,
+    is_blank,
+    leave_one_file,
+    recover,
+)
 from datasheet.trials.tables import (
-    APPLICATION_ID,
     CHECKS,
     INSERT_FAILURE,
     INSERT_META,
     INSERT_READING,
     INSERT_STIMULUS,
     SCHEMA,
-    SCHEMA_VERSION,
     SELECT_READINGS,
     LoggedReading,
-    Row,
     logged_reading,
     stimulus_row,
     stored_text,
 )
+from datasheet.trials.writer import Watcher, Writer, insert
 
-_BATCH_ROWS = 200
-_LOCK_WAIT_S = 30.0
 _IDENTITY = ("judge_id", "bank_hash")
 _MISSING = "{}: expected a trial log, found no such file; `datasheet build` makes one"
-_ADVICE = {
-    "SQLITE_BUSY": "the trial log is in use by another run; wait until that run ends, or use another --out",
-    "SQLITE_LOCKED": "the trial log is in use by another run; wait until that run ends, or use another --out",
-    "SQLITE_NOTADB": "expected a trial log, found a file of another kind; it was left as it is. Use another --out",
-    "SQLITE_CORRUPT": "the trial log is damaged; restore a copy, or use another --out",
-    "SQLITE_FULL": "the disk is full; what was committed is safe. Free some space, and the same command goes on",
-    "SQLITE_IOERR": "the disk refused a write or read, and may be full; what was committed is safe. Free some space,"
-    " and the same command goes on",
-    "SQLITE_READONLY": "the trial log can't be written; give yourself the right to write it and its folder,"
-    " or use another --out",
-    "SQLITE_CANTOPEN": "the trial log can't be opened; it must be a file in a folder that exists and that you may"
-    " write to",
-}
-
-_Watcher: TypeAlias = Callable[[int, TrialLogError | None], object]
 
 
 class TrialLog:
@@ -67,7 +56,7 @@ class TrialLog:
     :meth:`close` or at the end of a ``with`` block. Every method raises TrialLogError where the file fails.
     """
 
-    def __init__(self, path: Path, connection: sqlite3.Connection, writer: _Writer | None, held: ExitStack) -> None:
+    def __init__(self, path: Path, connection: sqlite3.Connection, writer: Writer | None, held: ExitStack) -> None:
         self.path = path
         self._connection = connection
         self._writer = writer
@@ -89,17 +78,17 @@ class TrialLog:
             The file is no trial log, is of another instrument or bank, of a newer version, in use, or can't be written.
         """
         path = Path(path)
-        if not create and not path.exists():
-            raise TrialLogError(_MISSING.format(path))
-        with _in_words(path), ExitStack() as stack:
-            stack.enter_context(_claimed(path))
-            connection = stack.enter_context(_connection(path, "rwc"))
-            blank = _is_blank(connection, path)  # before anything is changed: the file may be someone else's
-            stack.callback(_leave_one_file, connection)
+        with in_words(path), ExitStack() as stack:
+            if not exists(path) and not create:
+                raise TrialLogError(_MISSING.format(path))
+            stack.enter_context(claimed(path))
+            connection = stack.enter_context(connected(path, "rwc"))
+            blank = is_blank(connection, path)  # before anything is changed: the file may be someone else's
+            stack.callback(leave_one_file, connection)
             connection.execute("PRAGMA journal_mode = WAL")
             if blank:
                 _create(connection, instrument)
-            writer = _Writer(path, stack.enter_context(_connection(path, "rw")))
+            writer = Writer(path, stack.enter_context(connected(path, "rw")))
             stack.callback(writer.stop)
             log = cls(path, connection, writer, stack)
             log.check_instrument(instrument)
@@ -116,15 +105,37 @@ class TrialLog:
             There is no such file, or it is no trial log that this version reads.
         """
         path = Path(path)
-        if not path.exists():
-            raise TrialLogError(_MISSING.format(path))
-        with _in_words(path), ExitStack() as stack:
-            connection = stack.enter_context(_connection(path, "ro"))
-            if _is_blank(connection, path):
+        with in_words(path), ExitStack() as stack:
+            if not exists(path):
+                raise TrialLogError(_MISSING.format(path))
+            recover(path)
+            connection = stack.enter_context(connected(path, "ro"))
+            if is_blank(connection, path):
                 raise TrialLogError(f"{path}: expected a trial log, found an empty file; `datasheet build` fills one")
             log = cls(path, connection, None, stack)
             log._held = stack.pop_all()
         return log
+
+    @classmethod
+    def answered_in(cls, path: str | Path, instrument: Mapping[str, str]) -> set[str]:
+        """Keys of the trials that a log holds a reading of: none where no log is, or a run ended before it filled one.
+
+        Raises
+        ------
+        TrialLogError
+            The file is no trial log that this version reads, or is of another instrument or bank.
+        """
+        path = Path(path)
+        with in_words(path):
+            if not exists(path):
+                return set()
+            recover(path)
+            with connected(path, "ro") as connection:
+                if is_blank(connection, path):
+                    return set()
+        with cls.read(path) as log:
+            log.check_instrument(instrument)
+            return log.answered()
 
     @staticmethod
     def set_aside(path: str | Path) -> Path | None:
@@ -136,11 +147,12 @@ class TrialLog:
             A run has it open, or the file is of another application.
         """
         path = Path(path)
-        if not path.exists():
-            return None
-        with _in_words(path), _claimed(path):
-            with _connection(path, "rw") as connection:
-                _is_blank(connection, path)
+        with in_words(path):
+            if not exists(path):
+                return None
+        with in_words(path), claimed(path):
+            with connected(path, "rw") as connection:
+                is_blank(connection, path)
                 connection.execute("PRAGMA journal_mode = DELETE")  # one file holds it all, and can be renamed
             names = (path.with_name(f"{path.stem}.old{number}{path.suffix}") for number in count(1))
             aside = next(name for name in names if not name.exists())
@@ -172,7 +184,7 @@ class TrialLog:
         TrialLogError
             A stimulus comes with another probe, arm, task, level or length than it had.
         """
-        with _in_words(self.path):
+        with in_words(self.path):
             held = {row[0]: row for row in self._connection.execute("SELECT * FROM stimulus")}
         for stimulus in stimuli:
             row = stimulus_row(stimulus)
@@ -208,7 +220,7 @@ class TrialLog:
             self._writing.put(INSERT_META, ("fingerprint", fingerprint))
         return self._model
 
-    def watch(self, watcher: _Watcher | None) -> None:
+    def watch(self, watcher: Watcher | None) -> None:
         """Have ``watcher(readings committed, fault)`` called after each batch, in the writer's thread."""
         self._writing.watcher = watcher
 
@@ -251,12 +263,12 @@ class TrialLog:
 
     def answered(self) -> set[str]:
         """Keys of the trials that have a reading."""
-        with _in_words(self.path):
+        with in_words(self.path):
             return {key for (key,) in self._connection.execute("SELECT key FROM reading")}
 
     def readings(self, keys: Container[str] | None = None) -> Iterator[LoggedReading]:
         """The readings (only those of ``keys``, if given) in the order of their keys."""
-        with _in_words(self.path):
+        with in_words(self.path):
             for row in self._connection.execute(SELECT_READINGS):
                 if keys is None or row[0] in keys:
                     yield logged_reading(row)
@@ -273,176 +285,28 @@ class TrialLog:
                 for row in self._connection.execute(query)
             ]
         except sqlite3.DatabaseError as error:
-            return [_sentence(self.path, error)]
+            return [fault_text(self.path, error)]
 
     @property
-    def _writing(self) -> _Writer:
+    def _writing(self) -> Writer:
         if self._writer is None:
             raise TrialLogError(f"{self.path} was opened to read; open it with TrialLog.open to write")
         return self._writer
 
     def _meta(self, field: str) -> str:
-        with _in_words(self.path):
+        with in_words(self.path):
             row = self._connection.execute("SELECT value FROM meta WHERE field = ?", (field,)).fetchone()
         return stored_text(row[0]) if row else ""
 
     def _counts(self, query: str) -> dict[str, int]:
-        with _in_words(self.path):
+        with in_words(self.path):
             return {stored_text(name): rows for name, rows in self._connection.execute(query)}
-
-
-class _Writer:
-    """The thread that commits rows in batches; after a fault it takes rows but writes none."""
-
-    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
-        self.fault: TrialLogError | None = None
-        self.watcher: _Watcher | None = None
-        self._path = path
-        self._connection = connection
-        self._queue: SimpleQueue[tuple[str, Row] | threading.Event | None] = SimpleQueue()
-        self._thread = threading.Thread(target=self._work, name="trial log", daemon=True)
-        self._thread.start()
-
-    def put(self, statement: str, row: Row) -> None:
-        if self.fault is not None:
-            raise self.fault
-        self._queue.put((statement, row))
-
-    def flush(self) -> None:
-        written = threading.Event()
-        self._queue.put(written)
-        written.wait()
-        if self.fault is not None:
-            raise self.fault
-
-    def stop(self) -> None:
-        self._queue.put(None)
-        self._thread.join()
-
-    def _work(self) -> None:
-        going_on = True
-        while going_on:
-            rows: list[tuple[str, Row]] = []
-            waiting: list[threading.Event] = []
-            for item in self._gathered():
-                if item is None:
-                    going_on = False
-                elif isinstance(item, threading.Event):
-                    waiting.append(item)
-                else:
-                    rows.append(item)
-            if rows and self.fault is None:
-                self._commit(rows)
-            for event in waiting:
-                event.set()
-
-    def _gathered(self) -> Iterator[tuple[str, Row] | threading.Event | None]:
-        first = self._queue.get()
-        yield first
-        for _ in range(_BATCH_ROWS - 1):
-            try:
-                yield self._queue.get_nowait()
-            except Empty:
-                return
-
-    def _commit(self, rows: list[tuple[str, Row]]) -> None:
-        try:
-            self._connection.execute("BEGIN IMMEDIATE")
-            for statement, row in rows:
-                _insert(self._connection, statement, row)
-            self._connection.execute("COMMIT")
-        except Exception as error:  # whatever it is, the run must hear of it: this thread has no one else to tell
-            if self._connection.in_transaction:
-                self._connection.rollback()
-            self.fault = TrialLogError(_sentence(self._path, error))
-        if self.watcher is not None:
-            readings = sum(statement is INSERT_READING for statement, _ in rows)
-            self.watcher(0 if self.fault else readings, self.fault)
-
-
-@contextmanager
-def _in_words(path: Path) -> Iterator[None]:
-    """Turn SQLite's errors into a sentence that says what to do."""
-    try:
-        yield
-    except (sqlite3.Error, OSError) as error:
-        raise TrialLogError(_sentence(path, error)) from error
-
-
-def _sentence(path: Path, error: Exception) -> str:
-    name = getattr(error, "sqlite_errorname", "")
-    advice = next((text for prefix, text in _ADVICE.items() if name.startswith(prefix)), "the trial log failed")
-    return f"{path}: {advice} ({error})"
-
-
-@contextmanager
-def _claimed(path: Path) -> Iterator[None]:
-    """Hold the right to write, against other processes too; the system lets go of it even on kill -9."""
-    with closing(sqlite3.connect(f"{path}.lock", timeout=0, isolation_level=None)) as lock:
-        lock.execute("BEGIN EXCLUSIVE")
-        yield
-
-
-@contextmanager
-def _connection(path: Path, mode: str) -> Iterator[sqlite3.Connection]:
-    uri = f"{path.absolute().as_uri()}?mode={mode}"
-    with closing(
-        sqlite3.connect(uri, uri=True, timeout=_LOCK_WAIT_S, isolation_level=None, check_same_thread=False)
-    ) as connection:
-        connection.execute("PRAGMA synchronous = FULL")
-        connection.execute("PRAGMA foreign_keys = ON")
-        yield connection
-
-
-def _leave_one_file(connection: sqlite3.Connection) -> None:
-    """At rest a log is one plain file, which can be copied, and read from a folder that can't be written."""
-    connection.execute("PRAGMA busy_timeout = 0")
-    with suppress(sqlite3.Error):  # someone reads it, or the disk is full: the other form holds the same
-        connection.execute("PRAGMA journal_mode = DELETE")
-
-
-def _is_blank(connection: sqlite3.Connection, path: Path) -> bool:
-    """True where nothing was ever stored; what is neither blank nor a log that this version reads is refused."""
-    (application,) = connection.execute("PRAGMA application_id").fetchone()
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
-    (tables,) = connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
-    if application == 0 and tables == 0:
-        return True
-    if application != APPLICATION_ID:
-        raise TrialLogError(
-            f"{path}: expected a trial log, found a database of another application; it was left as it is. "
-            "Use another --out"
-        )
-    if version != SCHEMA_VERSION:
-        raise TrialLogError(
-            f"{path}: expected a trial log of version {SCHEMA_VERSION}, found version {version}; "
-            "use the judge-datasheet that wrote it, or a newer one"
-        )
-    return False
 
 
 def _create(connection: sqlite3.Connection, instrument: Mapping[str, str]) -> None:
     connection.executescript(SCHEMA)
-    _insert(connection, INSERT_META, ("instrument", canonical_json(dict(instrument))))
+    insert(connection, INSERT_META, ("instrument", canonical_json(dict(instrument))))
     connection.execute("COMMIT")
-
-
-def _insert(connection: sqlite3.Connection, statement: str, row: Row) -> None:
-    try:
-        connection.execute(statement, row)
-    except UnicodeEncodeError:
-        connection.execute(statement, [_bytes_if_no_utf8(value) for value in row])
-
-
-def _bytes_if_no_utf8(value: object) -> object:
-    """Half a surrogate pair is no UTF-8, which SQLite's texts are: such a text is kept as bytes, losslessly."""
-    if not isinstance(value, str):
-        return value
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        return value.encode("utf-8", "surrogatepass")
-    return value
 
 
 def _utc(at: datetime) -> str:

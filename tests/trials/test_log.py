@@ -20,8 +20,8 @@ from trials.fake_judge import INSTRUMENT, OK, START, plan, stimulus
 
 from datasheet.errors import TransientJudgeError, TrialLogError
 from datasheet.records import Reply
+from datasheet.trials.database import fault_text
 from datasheet.trials.log import TrialLog
-from datasheet.trials.log import _sentence as log_sentence
 from datasheet.trials.pending import pending
 
 TESTS = Path(__file__).parents[1]
@@ -204,11 +204,22 @@ def test_a_newer_version_is_refused(path: Path) -> None:
         TrialLog.read(path)
 
 
-@pytest.mark.parametrize("where", ["missing/trials.sqlite", "."])
-def test_a_path_that_can_hold_no_log_is_named(tmp_path: Path, where: str) -> None:
-    (tmp_path / "out").mkdir()
+def test_a_path_that_can_hold_no_log_is_named(tmp_path: Path) -> None:
     with pytest.raises(TrialLogError, match=r"can't be opened; it must be a file in a folder that exists"):
-        TrialLog.open(tmp_path / "out" / where, instrument=INSTRUMENT)
+        TrialLog.open(tmp_path / "missing" / "trials.sqlite", instrument=INSTRUMENT)
+
+
+def test_a_folder_is_no_log(path: Path) -> None:
+    path.mkdir()
+    for use in (
+        lambda: TrialLog.open(path, instrument=INSTRUMENT),
+        lambda: TrialLog.read(path),
+        lambda: TrialLog.set_aside(path),
+        lambda: TrialLog.answered_in(path, INSTRUMENT),
+    ):
+        with pytest.raises(TrialLogError, match="expected the file of a trial log, found a folder"):
+            use()
+    assert list(path.parent.iterdir()) == [path]
 
 
 def test_no_log_where_one_is_expected(path: Path) -> None:
@@ -225,7 +236,7 @@ def test_no_log_where_one_is_expected(path: Path) -> None:
 def test_a_folder_without_the_right_to_write_is_named(path: Path) -> None:
     error = sqlite3.OperationalError("attempt to write a readonly database")
     error.sqlite_errorname = "SQLITE_READONLY_DIRECTORY"
-    assert "give yourself the right to write it" in log_sentence(path, error)
+    assert "give yourself the right to write it" in fault_text(path, error)
 
 
 def test_a_second_writer_is_refused_until_the_first_is_done(path: Path) -> None:
