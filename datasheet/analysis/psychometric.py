@@ -19,7 +19,7 @@ import numpy.typing as npt
 from scipy.special import xlog1py
 
 from datasheet.analysis.intervals import CONFIDENCE_LEVEL
-from datasheet.analysis.psychometric_curve import FAMILIES, FamilyName, Numbers, share_correct
+from datasheet.analysis.psychometric_curve import FAMILIES, LARGEST_ARGUMENT, FamilyName, Numbers, share_correct
 from datasheet.analysis.psychometric_estimates import (
     Landmark,
     PsychometricFit,
@@ -39,7 +39,7 @@ __all__ = ["FamilyName", "LapseRule", "PsychometricFit", "fit_psychometric", "fi
 LapseRule = Literal["mle", "map"]
 
 _LAPSE_PRIORS: dict[LapseRule, float] = {"mle": 1.0, "map": 10.0}
-_BLOCK_CELLS = 6144
+_BLOCK_CELLS = 3072
 """Data sets times levels that are fitted at once: enough to be fast, little enough to be small in memory."""
 
 
@@ -289,7 +289,7 @@ class _Model:
             family=self.family,
             guess_rate=self.guess_rate,
             lapse_rate=lapse_rate,
-            threshold=threshold_estimate(found, wording, unit=exp if curve.on_log else float),
+            threshold=threshold_estimate(found, wording, unit=_unlogged if curve.on_log else float),
             width=width,
             slope=slope_estimate(width, curve.slope_scale),
             log_likelihood=log_likelihood,
@@ -323,6 +323,10 @@ class _Model:
             n=tuple(n[tested].tolist()),
             flags=absent.flags,
         )
+
+
+def _unlogged(level: float) -> float:
+    return exp(min(level, LARGEST_ARGUMENT))
 
 
 def _flags(

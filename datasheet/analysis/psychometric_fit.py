@@ -21,7 +21,7 @@ from datasheet.analysis.psychometric_likelihood import (
 REACH = 10.0
 """Ranges of the tested levels beyond which a threshold, a width or a limit is left open."""
 
-_STEPS_EACH, _MOST_STEPS = 5, 80
+_STEPS_EACH, _MOST_STEPS = 4, 80
 _SETTLED = 1e-11
 _LONGEST_STEP = 2.0
 # A single level on the rise gives a matrix of rank one: this much keeps it solvable.
@@ -103,12 +103,12 @@ def best_of(likelihood: Likelihood, points: Numbers) -> Numbers:
 def _grid_starts(likelihood: Likelihood) -> Numbers:
     """The best points of a coarse grid at each pair of its widths, shape (B, 6, d)."""
     lapses = _LAPSE_STARTS if likelihood.lapse_rate is None else (0.0,)
-    starts = []
-    for pair in np.log(WIDTHS).reshape(-1, 2):
-        axes = np.meshgrid(CENTRES, pair, lapses, indexing="ij")
-        points = np.stack([axis.ravel() for axis in axes], axis=1)[:, : likelihood.n_parameters]
-        starts.append(points[likelihood.value(points[None]).argmax(axis=1)])
-    return np.stack(starts, axis=1)
+    log_widths, centres, lapse = np.meshgrid(np.log(WIDTHS), CENTRES, lapses, indexing="ij")
+    points = np.stack([centres.ravel(), log_widths.ravel(), lapse.ravel()], axis=1)[:, : likelihood.n_parameters]
+    n_pairs = len(WIDTHS) // 2
+    best = likelihood.value(points[None]).reshape(-1, n_pairs, len(points) // n_pairs).argmax(axis=2)
+    starts: Numbers = points.reshape(n_pairs, -1, likelihood.n_parameters)[np.arange(n_pairs), best]
+    return starts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -119,10 +119,11 @@ class Likelihood:
 
     def bounds(self) -> tuple[Numbers, Numbers]:
         """The box of θ, shape (B, d) each; only a lapse rate is ever reported from its edge."""
-        ones = np.ones(len(self.levels))
-        low = [-_FAR * ones, np.log(_STEEP * self.least_gap), 0 * ones]
-        high = [_FAR * ones, np.log(_FLAT) * ones, LARGEST_LAPSE_RATE * ones]
-        return np.stack(low[: self.n_parameters], axis=1), np.stack(high[: self.n_parameters], axis=1)
+        low, high = np.zeros((2, len(self.levels), self.n_parameters))
+        low[:, THRESHOLD], high[:, THRESHOLD] = -_FAR, _FAR
+        low[:, WIDTH], high[:, WIDTH] = np.log(_STEEP * self.least_gap), np.log(_FLAT)
+        high[:, LAPSE:] = LARGEST_LAPSE_RATE
+        return low, high
 
     def _shares(self, theta: Numbers, levels: Numbers) -> tuple[Numbers, Numbers, Numbers, Numbers, Rise]:
         """Share correct, share wrong, C (x - t)/w, 1 - γ - λ, and the rise."""
@@ -157,16 +158,17 @@ class Likelihood:
         # Derivatives of the share by θ: u = C (x - t)/w + u₀ has u_t = -rate and u_s = -centred, with s = log w.
         rate = self.family.scale * np.exp(-theta[:, WIDTH, None])
         density, slope = room * rise.density, room * rise.density_slope
-        first = [-density * rate, -density * centred]
         stretched = slope * centred + density
+        first = [-density * rate, -density * centred]
         second = [slope * rate**2, stretched * rate, stretched * centred]
         if self.lapse_rate is None:
             first.append(-rise.reached)
             second += [rise.density * rate, rise.density * centred, np.zeros_like(centred)]
-        jacobian = np.stack(first, axis=1)
-        gradient = (jacobian @ pull[:, :, None])[:, :, 0]
-        information = (jacobian * bend[:, None]) @ jacobian.transpose(0, 2, 1)
-        information -= _symmetric((np.stack(second, axis=1) @ pull[:, :, None])[:, :, 0])
+        parts = np.stack(first + second, axis=1)
+        jacobian = parts[:, : len(first)]
+        sums = (parts @ pull[:, :, None])[:, :, 0]
+        gradient = sums[:, : len(first)]
+        information = (jacobian * bend[:, None]) @ jacobian.transpose(0, 2, 1) - _symmetric(sums[:, len(first) :])
         expected = (jacobian**2 @ (self.n / (share * rest))[:, :, None])[:, :, 0]
         if self.lapse_rate is None:
             kept, penalty = 1 - theta[:, LAPSE], self.lapse_prior - 1

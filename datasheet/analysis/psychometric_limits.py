@@ -119,7 +119,7 @@ def _quick(
             break
         slope = at.gradient[places, parameter] - (cross * uphill).sum(axis=1)
         bend = at.information[places, parameter, parameter] - (cross * along).sum(axis=1)
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             move = (slope + outward * np.sqrt(np.maximum(slope**2 + 2 * bend * excess, 0.0))) / bend
         move = np.where(np.isfinite(move), move, 0.0)[:, None]
         step = np.where(held, move, uphill - along * move)
@@ -272,7 +272,7 @@ def _crossings(
         deviance = np.maximum(2 * (peak[pending] - value), 0.0)
         root, covered = np.sqrt(deviance), deviance < critical
         inside[pending], outside[pending] = np.where(covered, now, near), np.where(covered, far, now)
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             trial[pending] = now - (np.sqrt(critical) - root) * root / slope
         settled = np.abs(deviance - critical) < _CLOSE * critical
         settled |= np.abs(inside - outside)[pending] < _NARROW * (1e-3 + np.abs(now))
