@@ -8,7 +8,7 @@ from pathlib import Path
 import datasheet
 
 PACKAGE = Path(datasheet.__file__).parent
-BASE = {"readings", "records", "identity", "seeds", "config", "errors", "files", "resources", "visible"}
+BASE = {"readings", "records", "identity", "seeds", "config", "errors", "files", "resources", "strict_json", "visible"}
 
 # What the modules of a room may import of our own, besides their own room.
 ALLOWED = {

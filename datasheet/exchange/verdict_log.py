@@ -7,15 +7,19 @@ text: each line is checked, and the first that does not fit is named.
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from datasheet.errors import UsageError, VerdictLogError
 from datasheet.readings import ReadingRow, Readings
 from datasheet.records import ORDERS, OUTCOMES, PROBES
+from datasheet.strict_json import decode
 
 FORMAT = "judge-datasheet-verdicts"
 VERSION = 1
@@ -23,7 +27,8 @@ DEFAULT_ARM = {"ladder": "prefix", "same_quality": "same_subset"}
 """What a row without an arm is read as: the arms of the published protocol."""
 
 _ARM = re.compile(r"[A-Za-z0-9_-]{0,40}")
-_MAX_LINE_BYTES = 8_000_000
+_MAX_LINE_BYTES = 64_000_000  # a judge's answer of 8 MB fits, whatever its characters turn into as JSON
+_DATE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?(?:Z|[+-]\d\d:\d\d)")
 _UNEXPLAINED = "unexplained"
 _WHOLE_NUMBERS = ("delta_q", "level_a", "level_b", "repeat")
 _LENGTHS = ("length_a", "length_b", "filler_b")
@@ -31,12 +36,48 @@ _KNOWN_UNUSED = (
     *("dose", "answer_a", "answer_b", "maker_a", "maker_b", "human", "humans", "raw", "strength", "slice", "at"),
     *("p_first", "p_second", "p_tie", "score_a", "score_b", "checklist_a", "checklist_b", "reported_model"),
     *("trial", "finish_reason", "refusal", "prompt_tokens", "completion_tokens", "latency_s", "fingerprint"),
+    *("reasoning", "logprobs"),
 )
 _USED = (
     *("pair", "order", "verdict", "probe", "arm", "task", "judge", "prompt", "ties_allowed", "invalid", "abstained"),
     *_WHOLE_NUMBERS,
     *_LENGTHS,
 )
+
+
+@dataclass(slots=True)
+class CallColumns:
+    """How the calls went, as far as a log tells: one element a row that says so."""
+
+    latencies_s: list[float] = field(default_factory=list)
+    prompt_tokens: list[int | None] = field(default_factory=list)
+    completion_tokens: list[int | None] = field(default_factory=list)
+    dates: set[str] = field(default_factory=set)
+    reported_models: set[str] = field(default_factory=set)
+
+    def add(self, row: Mapping[str, Any]) -> None:
+        """Take what a row tells; a value that is not what it should be is left aside."""
+        latency_s = row.get("latency_s")
+        if isinstance(latency_s, int | float) and not isinstance(latency_s, bool) and 0 <= latency_s < 1e9:
+            self.latencies_s.append(float(latency_s))
+            self.prompt_tokens.append(_count(row.get("prompt_tokens")))
+            self.completion_tokens.append(_count(row.get("completion_tokens")))
+        date = row.get("at")
+        if isinstance(date, str) and _is_date(date):
+            self.dates.add(date)
+        if isinstance(row.get("reported_model"), str):
+            self.reported_models.add(row["reported_model"])
+
+
+def _is_date(text: str) -> bool:
+    try:
+        return _DATE.fullmatch(text) is not None and datetime.fromisoformat(text).tzinfo is not None
+    except ValueError:
+        return False
+
+
+def _count(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**53 else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +90,8 @@ class VerdictLog:
         The first line's fields; empty where there is none.
     judge, prompt
         Names in the rows; "" where the log does not say.
+    calls
+        How the calls went.
     """
 
     path: str
@@ -56,14 +99,7 @@ class VerdictLog:
     judge: str
     prompt: str
     readings: Readings
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not JSON")
-
-
-# One decoder for all lines: json.loads would make one for each.
-_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
+    calls: CallColumns
 
 
 def json_lines(path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -89,11 +125,9 @@ def json_lines(path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 def _json_object(line: bytes, where: str) -> dict[str, Any]:
     try:
-        row = _DECODER.decode(line.decode("utf-8").strip())
+        row = decode(line.decode("utf-8").strip())
     except UnicodeDecodeError:
         raise VerdictLogError(f"{where}: not UTF-8 text") from None
-    except RecursionError:
-        raise VerdictLogError(f"{where}: nested too deep") from None
     except ValueError as problem:
         hint = " (single quotes? JSON wants double ones)" if line.lstrip()[1:2] == b"'" else ""
         raise VerdictLogError(f"{where}: not JSON{hint}: {problem}") from None
@@ -158,6 +192,7 @@ class _RowReader:
         self._lines: dict[tuple[Any, ...], int] = {}
         self._pairs: dict[str, tuple[tuple[Any, ...], int]] = {}
         self._unused: set[str] = set()
+        self._calls: dict[tuple[str, str], CallColumns] = {}
         self._arm_assumed = False
 
     def add(self, number: int, row: Mapping[str, Any]) -> None:
@@ -182,8 +217,15 @@ class _RowReader:
                 f"{self._name}: lines {line} and {number} describe pair {pair!r:.80} differently "
                 f"(probe, arm, task, delta_q): {known} and {facts}"
             )
+        ties_allowed = _boolean(merged, "ties_allowed", where)
+        if ties_allowed is False and reading.outcome == "tie":
+            raise VerdictLogError(
+                f"{where}: the verdict is a tie, and ties are not allowed (ties_allowed false): "
+                "say true, or give an invalid reading as null"
+            )
         self._kept.setdefault(who, []).append(reading)
-        self._ties.setdefault(who, {}).setdefault(_boolean(merged, "ties_allowed", where), number)
+        self._calls.setdefault(who, CallColumns()).add(row)
+        self._ties.setdefault(who, {}).setdefault(ties_allowed, number)
         self._unused.update(field for field in row if field not in _USED and field not in _KNOWN_UNUSED)
 
     def _reading(self, pair: str, row: Mapping[str, Any], where: str) -> ReadingRow:
@@ -245,7 +287,7 @@ class _RowReader:
         readings = Readings.from_rows(
             self._kept[who],
             ties_allowed=True if ties_allowed is None else ties_allowed,
-            length_unit=str(self._header.get("length_unit", "words")),
+            length_unit=_text(self._header, "length_unit", f"{self._name} line 1") or "words",
             notes=tuple(notes),
         )
         return VerdictLog(
@@ -254,6 +296,7 @@ class _RowReader:
             judge=who[0],
             prompt=who[1],
             readings=readings,
+            calls=self._calls[who],
         )
 
 
@@ -340,10 +383,33 @@ def _delta_q(numbers: Mapping[str, int | None], probe: str, where: str) -> int |
 
 
 def write_verdict_log(path: str | Path, header: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> int:
-    """Write a verdict log, one object a line in UTF-8; returns how many readings were written."""
+    """Write a verdict log, one object a line in UTF-8, whole or not at all; returns how many readings were written.
+
+    Raises
+    ------
+    VerdictLogError
+        The file can't be written, or what has its name is no file.
+    """
+    target = Path(path).resolve()
+    if target.exists() and not target.is_file():
+        raise VerdictLogError(f"{path} can't be written: it is no file, but a folder or a device; name a file")
+    part = target.with_name(f"{target.name}.part")
+    try:
+        count = _write_lines(part, {"format": FORMAT, "version": VERSION, **header}, rows)
+        os.replace(part, target)
+    except OSError as problem:
+        raise VerdictLogError(f"{path} can't be written: {problem.strerror}") from None
+    finally:
+        with suppress(OSError):
+            part.unlink()
+    return count
+
+
+def _write_lines(path: Path, header: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> int:
     count = 0
-    with open(path, "w", encoding="utf-8", errors="surrogatepass", newline="\n") as stream:
-        stream.write(_line({"format": FORMAT, "version": VERSION, **header}))
+    # Half a surrogate pair is no UTF-8: replaced by a backslash it is JSON's own way to write it.
+    with open(path, "w", encoding="utf-8", errors="backslashreplace", newline="\n") as stream:
+        stream.write(_line(header))
         for row in rows:
             stream.write(_line(row))
             count += 1
@@ -351,4 +417,5 @@ def write_verdict_log(path: str | Path, header: Mapping[str, Any], rows: Iterabl
 
 
 def _line(row: Mapping[str, Any]) -> str:
-    return json.dumps({key: value for key, value in row.items() if value is not None or key == "verdict"}) + "\n"
+    given = {key: value for key, value in row.items() if value is not None or key == "verdict"}
+    return json.dumps(given, ensure_ascii=False, allow_nan=False) + "\n"

@@ -1,0 +1,121 @@
+"""Verdict logs: what is written can be read, and what does not fit is named with its line."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from datasheet.errors import VerdictLogError
+from datasheet.exchange.verdict_log import json_lines, read_verdict_log, write_verdict_log
+from datasheet.judge.http import BODY_LIMIT_BYTES
+
+ROW = {"pair": "p1", "order": "ab", "verdict": "first", "probe": "natural"}
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "log.jsonl"
+
+
+def fault_of(path: Path, *lines: str | Mapping[str, Any]) -> str:
+    path.write_text("\n".join(line if isinstance(line, str) else json.dumps(line) for line in lines) + "\n")
+    with pytest.raises(VerdictLogError) as caught:
+        read_verdict_log(path)
+    return str(caught.value)
+
+
+def header(**fields: Any) -> dict[str, Any]:
+    return {"format": "judge-datasheet-verdicts", "version": 1, **fields}
+
+
+# Writing
+
+
+@pytest.mark.parametrize(
+    "raw", ["é" * 3_000_000, "\ufffd" * BODY_LIMIT_BYTES, "\x01" * (BODY_LIMIT_BYTES // 6)], ids=["é", "odd", "control"]
+)
+def test_a_reply_as_long_as_a_judge_may_give_comes_back(path: Path, raw: str) -> None:
+    assert write_verdict_log(path, {"judge": "j"}, [{**ROW, "raw": raw}]) == 1
+    assert len(read_verdict_log(path).readings) == 1
+    assert next(row for number, row in json_lines(path) if number == 2)["raw"] == raw
+
+
+def test_texts_stay_readable_and_halves_of_a_pair_are_escaped(path: Path) -> None:
+    texts = {"raw": "É \u2028 😀 \ud800 x \udfff \x00", "task": "\ud83d"}
+    write_verdict_log(path, {"judge": "ü\udc80"}, [{**ROW, **texts}])
+    content = path.read_text(encoding="utf-8")
+    assert "É \u2028 😀 \\ud800 x \\udfff \\u0000" in content
+    (_, first), (_, row) = json_lines(path)
+    assert first["judge"] == "ü\udc80"
+    assert {name: row[name] for name in texts} == texts
+
+
+def test_a_folder_or_a_device_is_no_target(path: Path) -> None:
+    path.mkdir()
+    for target in (path, Path("/dev/null")):
+        with pytest.raises(VerdictLogError, match="is no file, but a folder or a device"):
+            write_verdict_log(target, {}, [ROW])
+    assert list(path.parent.iterdir()) == [path]
+    assert not Path("/dev/null.part").exists()
+
+
+def test_a_file_that_can_not_be_written_is_named(tmp_path: Path) -> None:
+    with pytest.raises(VerdictLogError, match=r"missing/log\.jsonl can't be written: No such file"):
+        write_verdict_log(tmp_path / "missing" / "log.jsonl", {}, [ROW])
+
+
+def test_an_export_that_fails_leaves_the_earlier_file_as_it_was(path: Path) -> None:
+    write_verdict_log(path, {"judge": "before"}, [ROW])
+    before = path.read_bytes()
+
+    def rows() -> Iterator[Mapping[str, Any]]:
+        yield ROW
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with pytest.raises(VerdictLogError, match="No space left"):
+        write_verdict_log(path, {"judge": "after"}, rows())
+    assert path.read_bytes() == before
+    assert list(path.parent.iterdir()) == [path]
+
+
+# Reading
+
+
+def test_a_name_given_twice_is_refused_with_its_line(path: Path) -> None:
+    row = '{"pair": "a", "order": "ab", "verdict": "first", "verdict": "second", "probe": "natural"}'
+    assert "log.jsonl line 2: not JSON: the name 'verdict' is given twice" in fault_of(path, ROW, row)
+    twice = '{"format": "judge-datasheet-verdicts", "version": 1, "judge": "a", "judge": "b"}'
+    assert "log.jsonl line 1: not JSON: the name 'judge' is given twice" in fault_of(path, twice, ROW)
+
+
+@pytest.mark.parametrize("number", ["1e999", "-1e999", "1" * 400, "1" * 5000, "Infinity", "NaN"])
+@pytest.mark.parametrize("place", ['"latency_s": {}', '"unknown": [{{"deep": {}}}]', '"length_a": {}'])
+def test_a_number_beyond_all_bounds_is_refused_with_its_line(path: Path, number: str, place: str) -> None:
+    row = json.dumps(ROW)[:-1] + ", " + place.format(number) + "}"
+    assert "log.jsonl line 2: not JSON" in fault_of(path, ROW, row)
+    first = json.dumps(header())[:-1] + ", " + place.format(number) + "}"
+    assert "log.jsonl line 1: not JSON" in fault_of(path, first, ROW)
+
+
+def test_a_tie_where_none_is_allowed_is_named_with_its_line(path: Path) -> None:
+    tie = {**ROW, "verdict": "tie", "order": "ba"}
+    said = fault_of(path, header(ties_allowed=False), ROW, tie)
+    assert said.startswith("log.jsonl line 3: the verdict is a tie")
+    assert fault_of(path, {**tie, "ties_allowed": False}).startswith("log.jsonl line 1: the verdict is a tie")
+
+
+def test_a_length_unit_is_text(path: Path) -> None:
+    assert "log.jsonl line 1: 'length_unit' should be text" in fault_of(path, header(length_unit=["words"]), ROW)
+
+
+def test_dates_and_times_that_are_none_are_left_aside(path: Path) -> None:
+    dates = ["2026-11-30T12:00:00Z", "2026-99-30T12:00:00Z", "2026-11-30T25:00:00Z", "yesterday"]
+    rows = [{**ROW, "pair": str(number), "at": date, "latency_s": 1} for number, date in enumerate(dates)]
+    write_verdict_log(path, {}, rows)
+    assert read_verdict_log(path).calls.dates == {"2026-11-30T12:00:00Z"}
