@@ -39,19 +39,22 @@ def climb(likelihood: Likelihood, starts: Numbers, held: Flags) -> tuple[Numbers
     """
     n_sets, n_starts, n_parameters = starts.shape
     row = np.repeat(np.arange(n_sets), n_starts)
-    theta, at = _ascend(likelihood.of(row), starts.reshape(-1, n_parameters), held[row], _STEPS_EACH)
+    each = likelihood.of(row)
+    theta = np.clip(starts.reshape(-1, n_parameters), *each.bounds())
+    at = each.derivatives(theta)
+    _ascend(each, theta, at, held[row], _STEPS_EACH)
     best = np.arange(n_sets) * n_starts + at.value.reshape(n_sets, n_starts).argmax(axis=1)
-    return _ascend(likelihood, theta[best], held, _MOST_STEPS)
+    theta, at = theta[best], at.of(best)
+    _ascend(likelihood, theta, at, held, _MOST_STEPS)
+    return theta, at
 
 
-def _ascend(likelihood: Likelihood, theta: Numbers, held: Flags, most_steps: int) -> tuple[Numbers, Derivatives]:
-    """Climb towards the nearest maximum in the parameters that are not held, for all data sets at once.
+def _ascend(likelihood: Likelihood, theta: Numbers, at: Derivatives, held: Flags, most_steps: int) -> None:
+    """Climb, in place, towards the nearest maximum in the parameters that are not held, for all data sets at once.
 
     Newton's method with Levenberg's damping; a parameter at a bound that pulls outward stays there.
     """
     low, high = likelihood.bounds()
-    theta = np.clip(theta, low, high)
-    at = likelihood.derivatives(theta)
     damping = np.full(len(theta), 1e-3)
     moving = np.arange(len(theta))
     for _ in range(most_steps):
@@ -67,8 +70,7 @@ def _ascend(likelihood: Likelihood, theta: Numbers, held: Flags, most_steps: int
         damping[moving] = np.where(rises, np.maximum(damping[moving] * 0.05, _LEAST_DAMPING), damping[moving] * 10)
         moving = moving[(np.abs((pull * step).sum(axis=1)) > _SETTLED) & (damping[moving] < 1e9)]
         if not len(moving):
-            break
-    return theta, at
+            return
 
 
 def at_bound(theta: Numbers, gradient: Numbers, low: Numbers, high: Numbers) -> Flags:
