@@ -14,6 +14,7 @@ import numpy as np
 from datasheet.analysis import ladder, repeatability, vacuum, validity
 from datasheet.analysis.intervals import ClusteredShare
 from datasheet.analysis.ladder import LadderStep
+from datasheet.analysis.model import NO_TIES, ModelFinding, measure, prefix_resolution
 from datasheet.analysis.pairing_null import PairingNull, pairing_null
 from datasheet.analysis.presentations import share_of
 from datasheet.analysis.profile import Evidence, Limits, Profile, profile_of
@@ -24,25 +25,19 @@ from datasheet.readings import UNKNOWN, Readings
 from datasheet.records import ORDERS, Estimate
 from datasheet.seeds import child_rng
 
-NO_TIES = "the prompt allows no tie, which fixes it by construction"
-NEEDS_MODEL = "needs the joint measurement model, which this version does not fit"
 NEEDS_BOTH_ORDERS = "needs both orders of the same pairs"
 IDENTITY_TOLERANCE = 1e-12
 PROTOCOL_STEPS = range(1, 6)
 SAME_QUALITY_ARMS = ("same_subset", "different_subset")
 
-FITTED_KEYS = (
-    *("threshold_75", "threshold_75_marginal", "fc75", "resolution", "criterion", "position", "position_in_steps"),
-    *("stable_correlation", "task_spread", "noise_equivalent_delta_q", "length_slope", "filler_slope"),
-)
-TIE_KEYS = ("dark_current", "raw_false_preference", "one_sided_commitment", "no_preference", "preference", "criterion")
+TIE_KEYS = ("dark_current", "raw_false_preference", "one_sided_commitment", "no_preference", "preference")
 
 Estimates = dict[str, Estimate]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Characterisation:
-    """All that the analysis found.
+class Rates:
+    """What the readings say without a model.
 
     Attributes
     ----------
@@ -64,9 +59,18 @@ class Characterisation:
     steps: tuple[LadderStep, ...]
     pairs: SwapPairs
     null: PairingNull | None
-    profile: Profile
     missing: dict[str, MissingBounds]
     unstable: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Characterisation:
+    """All that the analysis found: the rates, the measurement model, and the profile that follows."""
+
+    estimates: Estimates
+    rates: Rates
+    model: ModelFinding
+    profile: Profile
     notes: tuple[str, ...]
 
     @property
@@ -239,13 +243,13 @@ def _missing(readings: Readings, pairs: SwapPairs) -> dict[str, MissingBounds]:
     return {key: bound for key, bound in bounds.items() if bound is not None}
 
 
-def _evidence(
-    readings: Readings, pairs: SwapPairs, null: PairingNull | None, steps: tuple[LadderStep, ...]
-) -> Evidence:
+def profile_from(readings: Readings, rates: Rates, limits: Limits | None = None) -> Profile:
+    """Flags and profile; they rest on rates alone."""
+    pairs = rates.pairs
     probe = readings.of_probe("vacuum")
     committed = pairs.in_class("stable_cross_sensitivity") | pairs.in_class("positional_false_preference")
-    prefix = {step.delta_q: step for step in steps if step.arm == ladder.PREFIX_ARM}
-    return Evidence(
+    prefix = {step.delta_q: step for step in rates.steps if step.arm == ladder.PREFIX_ARM}
+    evidence = Evidence(
         dark=vacuum.dark_current(probe),
         stable=pairs.share("stable_cross_sensitivity"),
         positional=pairs.share("positional_false_preference"),
@@ -255,12 +259,13 @@ def _evidence(
         invalid=validity.invalid_share(readings),
         against_length=ladder.quality_against_length(readings),
         consistency=repeatability.self_consistency(readings),
-        null=null,
+        null=rates.null,
         n_pairs=pairs.n_complete,
         n_vacuum=len(np.unique(probe.stimulus[probe.valid])),
         ties_allowed=readings.ties_allowed,
         unit="task" if readings.tasks else "pair",
     )
+    return profile_of(evidence, limits)
 
 
 def _notes(readings: Readings) -> tuple[str, ...]:
@@ -289,6 +294,36 @@ def _notes(readings: Readings) -> tuple[str, ...]:
     return tuple(notes)
 
 
+def rates_of(readings: Readings, *, seed: int = 0) -> Rates:
+    """Every quantity that needs no model.
+
+    Raises
+    ------
+    EstimationError
+        There are no readings at all.
+    """
+    if not len(readings):
+        raise EstimationError("there are no readings to analyse: the log holds none")
+    same = readings.of_probe("same_quality", "same_subset")
+    pairs = swap_pairs(same)
+    rungs = readings.of_probe("ladder")
+    steps = tuple(step for arm in rungs.arm_names for step in ladder.ladder_steps(readings, arm))
+    estimates = _vacuum(readings) | _decomposition(same, pairs)
+    estimates["position_log_odds"] = _log_odds(pairs)
+    estimates |= _different_subset(readings) | _ladder(readings, steps) | _natural(readings) | _validity(readings)
+    if not readings.ties_allowed:
+        tie_keys = {key for key in estimates if key.split("@")[0] in TIE_KEYS or key.startswith("miss_by_tie")}
+        estimates |= {key: Estimate.absent("not_applicable", NO_TIES) for key in tie_keys}
+    return Rates(
+        estimates=estimates,
+        steps=steps,
+        pairs=pairs,
+        null=pairing_null(pairs, rng=child_rng(seed, "pairing null")),
+        missing=_missing(readings, pairs),
+        unstable=repeatability.unstable_presentations(readings),
+    )
+
+
 def characterise(readings: Readings, *, limits: Limits | None = None, seed: int = 0) -> Characterisation:
     """Every characteristic of an instrument from its readings.
 
@@ -306,30 +341,16 @@ def characterise(readings: Readings, *, limits: Limits | None = None, seed: int 
     EstimationError
         There are no readings at all.
     """
-    if not len(readings):
-        raise EstimationError("there are no readings to analyse: the log holds none")
-    same = readings.of_probe("same_quality", "same_subset")
-    pairs = swap_pairs(same)
-    null = pairing_null(pairs, rng=child_rng(seed, "pairing null"))
-    rungs = readings.of_probe("ladder")
-    steps = tuple(step for arm in rungs.arm_names for step in ladder.ladder_steps(readings, arm))
-    estimates = _vacuum(readings) | _decomposition(same, pairs)
-    estimates["position_log_odds"] = _log_odds(pairs)
-    estimates |= _different_subset(readings) | _ladder(readings, steps) | _natural(readings)
-    estimates |= {key: Estimate.absent("not_measured", NEEDS_MODEL) for key in FITTED_KEYS}
-    estimates |= _validity(readings)
-    if not readings.ties_allowed:
-        tie_keys = {key for key in estimates if key.split("@")[0] in TIE_KEYS or key.startswith("miss_by_tie")}
-        estimates |= {key: Estimate.absent("not_applicable", NO_TIES) for key in tie_keys}
+    rates = rates_of(readings, seed=seed)
+    empirical = rates.estimates["threshold_75_empirical"]
+    model = measure(readings, supported_below_1=empirical.status == "bounded" and empirical.high == 1)
+    estimates = rates.estimates | model.estimates | prefix_resolution(readings)
     if not readings.tasks:
         estimates = {key: replace(estimate, n_clusters=None) for key, estimate in estimates.items()}
     return Characterisation(
         estimates=estimates,
-        steps=steps,
-        pairs=pairs,
-        null=null,
-        profile=profile_of(_evidence(readings, pairs, null, steps), limits),
-        missing=_missing(readings, pairs),
-        unstable=repeatability.unstable_presentations(readings),
-        notes=_notes(readings),
+        rates=rates,
+        model=model,
+        profile=profile_from(readings, rates, limits),
+        notes=(*_notes(readings), *model.notes),
     )

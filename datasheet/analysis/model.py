@@ -26,6 +26,7 @@ from datasheet.analysis.derived import (
 )
 from datasheet.analysis.evidence import MISSING, PairTable
 from datasheet.analysis.intervals import CONFIDENCE_LEVEL
+from datasheet.analysis.ladder import PREFIX_ARM
 from datasheet.analysis.measurement import MeasurementFit, fit_measurement
 from datasheet.analysis.pair_table import ModelTable, model_table
 from datasheet.readings import Readings
@@ -121,6 +122,25 @@ def measure(readings: Readings, *, supported_below_1: bool) -> ModelFinding:
         base_slope=base_slope,
         notes=tuple(_notes(made, fit)),
     )
+
+
+def prefix_resolution(readings: Readings) -> dict[str, Estimate]:
+    """The published reading of the resolution: the prefix arm alone, where length and quality can't be told apart.
+
+    Empty where the ladder has no other arm, so that the resolution itself is this reading.
+    """
+    ladder = readings.of_probe("ladder")
+    if set(ladder.arm_names) <= {PREFIX_ARM} or PREFIX_ARM not in ladder.arm_names:
+        return {}
+    other = np.isin(readings.stimulus, ladder.stimulus) & ~np.isin(
+        readings.stimulus, readings.of_probe("ladder", PREFIX_ARM).stimulus
+    )
+    made = model_table(readings.where(~other))
+    if made is None or _nothing_to_fit(made.table):
+        return {}
+    fit = fit_measurement(made.table, made.covariates, fixed=_fixed(made))
+    estimate = Uncertainty(fit=fit).linear("resolution", "confounded_with_length")
+    return {"resolution@prefix": _bounded(made, fit, "resolution", estimate)}
 
 
 def _nothing_to_fit(table: PairTable) -> str:

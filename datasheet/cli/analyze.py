@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from datasheet.cli.console import EXIT_INCONCLUSIVE, EXIT_USAGE, complain, say, terminal_width
+from datasheet.cli.console import EXIT_INCONCLUSIVE, EXIT_USAGE, complain, put, report_files, say, terminal_width
 
 
 @click.command()
@@ -41,15 +41,14 @@ def analyze(
     from datasheet.workflows.limits import configured_limits
 
     result = run_analysis(source, judge=judge, prompt=prompt, limits=configured_limits(load_config(config)))
-    click.echo(sheet_json(result.sheet) if as_json else terminal_sheet(result.sheet, width=terminal_width()), nl=False)
     code = 0 if result.conclusive else EXIT_INCONCLUSIVE
     if out is not None:
         documents = write_documents(result.sheet, out)
-        for file in documents.files:
-            say(f"  {file}")
+        report_files(documents)
         if documents.pdf_problem:
             complain(documents.pdf_problem)
             code = EXIT_USAGE
+    put(sheet_json(result.sheet) if as_json else terminal_sheet(result.sheet, width=terminal_width()))
     if not result.conclusive:
         say("Nothing could be concluded: the log measures no quantity but the invalid rate")
     raise click.exceptions.Exit(code)

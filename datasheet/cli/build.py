@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from datasheet.cli.console import EXIT_INCONCLUSIVE, EXIT_RESUMABLE, EXIT_USAGE, ProgressLine, complain, say
+from datasheet.cli.console import (
+    EXIT_INCONCLUSIVE,
+    EXIT_RESUMABLE,
+    EXIT_USAGE,
+    ProgressLine,
+    complain,
+    put,
+    report_files,
+    say,
+)
 from datasheet.errors import UsageError
 
 if TYPE_CHECKING:
@@ -97,7 +106,7 @@ def build(
     datasheet build --judge openai:llama3.1@http://127.0.0.1:11434/v1
     """
     from datasheet.config import load_config
-    from datasheet.workflows.build import DEFAULT_JUDGE, BuildOptions, folder_name
+    from datasheet.workflows.build import DEFAULT_JUDGE, BuildOptions
     from datasheet.workflows.build import build as run_build
 
     settings = load_config(config)
@@ -106,9 +115,9 @@ def build(
         raise UsageError("a judge and prompt are named twice: name each once")
     if as_json and len(pairs) > 1:
         raise UsageError("--json prints one datasheet: name one judge and one prompt")
+    folders = [_folder(out, judge, prompt, several=len(pairs) > 1) for judge, prompt in pairs]
     codes = []
-    for judge, prompt in pairs:
-        folder = out / folder_name(judge, prompt) if out is not None and len(pairs) > 1 else out
+    for (judge, prompt), folder in zip(pairs, folders, strict=True):
         options = BuildOptions(
             judge=judge,
             prompt=prompt,
@@ -128,6 +137,13 @@ def build(
     raise click.exceptions.Exit(worst)
 
 
+def _folder(out: Path | None, judge: str, prompt: str, *, several: bool) -> Path | None:
+    """The folder of one of several sheets, or the one that was asked for."""
+    from datasheet.workflows.build import folder_name
+
+    return out / folder_name(judge, prompt) if out is not None and several else out
+
+
 def _shown_by(line: ProgressLine) -> Callable[[Progress], None]:
     def progress(state: Progress) -> None:
         line.show(
@@ -135,6 +151,7 @@ def _shown_by(line: ProgressLine) -> Callable[[Progress], None]:
             failed=state.failed,
             total=state.total,
             in_flight=state.in_flight,
+            oldest_s=state.oldest_s,
             elapsed_s=state.elapsed_s,
             failures=state.failures,
         )
@@ -161,10 +178,9 @@ def _report(result: BuildResult, as_json: bool) -> int:
     if as_json:
         from datasheet.workflows.documents import sheet_json
 
-        click.echo(sheet_json(result.sheet), nl=False)
+        put(sheet_json(result.sheet))
     say(result.sheet["summary"]["sentence"])
-    for file in result.documents.files:
-        say(f"  {file}")
+    report_files(result.documents)
     if result.documents.pdf_problem:
         complain(result.documents.pdf_problem)
         return EXIT_USAGE

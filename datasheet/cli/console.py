@@ -2,28 +2,73 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, TextIO
 
 import click
 
+from datasheet.errors import UsageError
 from datasheet.visible import visible
+
+if TYPE_CHECKING:
+    from datasheet.workflows.documents import Documents
 
 EXIT_USAGE = 2
 EXIT_INCONCLUSIVE = 3
 EXIT_RESUMABLE = 4
 EXIT_INTERRUPTED = 130
 
+_QUIET_S = 30.0
+"""Where stderr is no terminal, a line of progress at most this often."""
+
+_LONG_S = 10.0
+"""A call that has waited this long is worth a word."""
+
+
+def put(text: str) -> None:
+    """Text on stdout, the whole of it or none: a reader that goes away is no error of ours.
+
+    Raises
+    ------
+    UsageError
+        Stdout can't be written (a full disk).
+    """
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _send_to_nowhere(sys.stdout)
+    except OSError as problem:
+        _send_to_nowhere(sys.stdout)
+        raise UsageError(f"the output can't be written: {problem.strerror}") from None
+
+
+def _send_to_nowhere(stream: TextIO) -> None:
+    """What the stream still holds is dropped, also when the interpreter flushes it at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
 
 def say(text: str) -> None:
-    """A line on stderr."""
-    click.echo(visible(text), err=True)
+    """A line on stderr; nothing where there is none."""
+    with suppress(OSError):
+        click.echo(visible(text), err=True)
 
 
 def complain(text: str) -> None:
     """An error on stderr."""
-    click.echo(f"Error: {visible(text)}", err=True)
+    say(f"Error: {text}")
+
+
+def report_files(documents: Documents) -> None:
+    """Name the files that were written, and those that were removed."""
+    for file in documents.files:
+        say(f"  {file}")
+    for file in documents.removed:
+        say(f"  {file} was of another sheet, and is removed")
 
 
 def terminal_width() -> int:
@@ -32,26 +77,36 @@ def terminal_width() -> int:
 
 
 class ProgressLine:
-    """Calls done, rate, failures and the time left: one line that is rewritten on a terminal, silence elsewhere."""
+    """How far a run is: a line that is rewritten on a terminal, and elsewhere one now and then."""
 
     def __init__(self) -> None:
-        self._stream = sys.stderr
-        self._shown = 0.0
+        self._shown = self._started = time.monotonic()
+        self._on_terminal = sys.stderr is not None and sys.stderr.isatty()
 
     def show(
-        self, *, done: int, failed: int, total: int, in_flight: int, elapsed_s: float, failures: dict[str, int]
+        self,
+        *,
+        done: int,
+        failed: int,
+        total: int,
+        in_flight: int,
+        oldest_s: float,
+        elapsed_s: float,
+        failures: dict[str, int],
     ) -> None:
-        """Show how far a run is, at most ten times a second."""
-        if not self._stream.isatty():
-            return
-        now = time.monotonic()
+        """Show how far a run is: ten times a second on a terminal, every half minute elsewhere."""
         finished = done + failed == total
-        if now - self._shown < 0.1 and not finished:
+        now = time.monotonic()
+        if now - self._shown < (0.1 if self._on_terminal else _QUIET_S) and not (finished and self._on_terminal):
             return
         self._shown = now
         rate = done / elapsed_s if elapsed_s > 0 else 0.0
         left = f", about {(total - done - failed) / rate:.0f} s left" if rate and not finished else ""
         trouble = "".join(f", {count} {kind.replace('_', ' ')}" for kind, count in sorted(failures.items()))
-        text = f"{done}/{total} calls, {rate:.1f}/s, {in_flight} in flight{trouble}{left}"
-        self._stream.write("\r\x1b[K" + text + ("\n" if finished else ""))
-        self._stream.flush()
+        waiting = f", {in_flight} in flight" + (f" (the oldest for {oldest_s:.0f} s)" if oldest_s >= _LONG_S else "")
+        text = f"{done}/{total} calls, {rate:.1f}/s{waiting if not finished else ''}{trouble}{left}"
+        if self._on_terminal:
+            sys.stderr.write("\r\x1b[K" + text + ("\n" if finished else ""))
+            sys.stderr.flush()
+        else:
+            say(text)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from datasheet.cli.console import EXIT_USAGE, complain, say, terminal_width
+from datasheet.cli.console import EXIT_USAGE, complain, put, report_files, terminal_width
 
 
 @click.command()
@@ -17,19 +17,27 @@ from datasheet.cli.console import EXIT_USAGE, complain, say, terminal_width
     metavar="DIR",
     help="Folder of the documents. Default: where the source is.",
 )
-def render(source: Path, out: Path | None) -> None:
+@click.option(
+    "--config",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="A datasheet.toml, for the limits of the flags (where the source is a log).",
+)
+def render(source: Path, out: Path | None, config: Path | None) -> None:
     """Write the documents again, from a datasheet (JSON, PDF or folder) or a log.
 
     \b
     datasheet render my-sheet
     datasheet render review.pdf --out again
     """
+    from datasheet.config import load_config
     from datasheet.workflows.analyze import sheet_of
     from datasheet.workflows.documents import write_documents
+    from datasheet.workflows.limits import configured_limits
 
-    documents = write_documents(sheet_of(source), out or (source if source.is_dir() else source.parent))
-    for file in documents.files:
-        say(f"  {file}")
+    sheet = sheet_of(source, configured_limits(load_config(config)))
+    documents = write_documents(sheet, out or (source if source.is_dir() else source.parent))
+    report_files(documents)
     if documents.pdf_problem:
         complain(documents.pdf_problem)
         raise click.exceptions.Exit(EXIT_USAGE)
@@ -48,4 +56,4 @@ def show(source: Path, as_json: bool) -> None:
     from datasheet.workflows.documents import read_sheet, sheet_json, terminal_sheet
 
     sheet = read_sheet(source)
-    click.echo(sheet_json(sheet) if as_json else terminal_sheet(sheet, width=terminal_width()), nl=False)
+    put(sheet_json(sheet) if as_json else terminal_sheet(sheet, width=terminal_width()))

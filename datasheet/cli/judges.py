@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 import click
 
-from datasheet.cli.console import EXIT_USAGE
+from datasheet.cli.console import EXIT_USAGE, put
 from datasheet.visible import visible
 
 _config = click.option(
@@ -17,6 +18,18 @@ _config = click.option(
     help="A datasheet.toml; it may define any judge.",
 )
 _json = click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout.")
+
+
+def _lines(shown: Mapping[str, object]) -> str:
+    """Names and values, one a line; yes and no for true and false."""
+    rows = []
+    for name, value in shown.items():
+        if isinstance(value, Mapping):
+            value = ", ".join(f"{key} {item}" for key, item in value.items())
+        if isinstance(value, bool):
+            value = "yes" if value else "no"
+        rows.append(f"{name.replace('_', ' ')}: {value}")
+    return "\n".join(rows)
 
 
 @click.group()
@@ -38,10 +51,10 @@ def list_judges(config: Path | None, as_json: bool) -> None:
 
     rows = listed(load_config(config))
     if as_json:
-        click.echo(json.dumps(rows, indent=2))
+        put(json.dumps(rows, indent=2) + "\n")
         return
     for row in rows:
-        click.echo(visible(f"{row['name']:<18} {row['adapter']:<8} {row['model']:<36} {row['origin']}"))
+        put(visible(f"{row['name']:<18} {row['adapter']:<8} {row['model']:<36} {row['origin']}") + "\n")
 
 
 @judges.command("show")
@@ -59,10 +72,9 @@ def show_judge(name: str, config: Path | None, as_json: bool) -> None:
 
     settings = shown(name, load_config(config))
     if as_json:
-        click.echo(json.dumps(settings, indent=2))
+        put(json.dumps(settings, indent=2) + "\n")
         return
-    for key, value in settings.items():
-        click.echo(visible(f"{key}: {value}"))
+    put(visible(_lines(settings)) + "\n")
 
 
 @judges.command("check")
@@ -80,10 +92,9 @@ def check_judge(name: str, config: Path | None, as_json: bool) -> None:
 
     report = checked(name, load_config(config))
     if as_json:
-        click.echo(json.dumps(report, indent=2))
+        put(json.dumps(report, indent=2) + "\n")
     else:
-        for key, value in report.items():
-            click.echo(visible(f"{key}: {value}"))
+        put(visible(_lines(report)) + "\n")
     raise click.exceptions.Exit(0 if report["valid_replies"] else EXIT_USAGE)
 
 
@@ -99,8 +110,8 @@ def prompts(as_json: bool) -> None:
 
     rows = prompt_variants()
     if as_json:
-        click.echo(json.dumps(rows, indent=2))
+        put(json.dumps(rows, indent=2) + "\n")
         return
     for row in rows:
         ties = "ties allowed" if row["ties_allowed"] else "no ties"
-        click.echo(visible(f"{row['name']:<14} {ties:<13} {row['title']}"))
+        put(visible(f"{row['name']:<14} {ties:<13} {row['title']}") + "\n")

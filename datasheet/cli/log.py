@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import click
 
-from datasheet.cli.console import EXIT_USAGE, complain, say
+from datasheet.cli.console import EXIT_USAGE, complain, put, say
 
 
 @click.group()
@@ -16,7 +17,8 @@ def log() -> None:
 
 @log.command("verify")
 @click.argument("source", metavar="LOG|DIR", type=click.Path(path_type=Path))
-def verify(source: Path) -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print the faults as JSON on stdout.")
+def verify(source: Path, as_json: bool) -> None:
     """Check that a trial log is intact.
 
     \b
@@ -25,6 +27,8 @@ def verify(source: Path) -> None:
     from datasheet.workflows.logs import verify as run_verify
 
     faults = run_verify(source)
+    if as_json:
+        put(json.dumps(faults, indent=2) + "\n")
     for fault in faults:
         complain(fault)
     if not faults:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from datasheet.cli.console import EXIT_USAGE, say
+from datasheet.cli.console import EXIT_USAGE, put, say
 from datasheet.visible import visible
 
 
@@ -28,7 +28,7 @@ def list_banks(as_json: bool) -> None:
 
     rows = banks()
     if as_json:
-        click.echo(json.dumps(rows, indent=2))
+        put(json.dumps(rows, indent=2) + "\n")
         return
     for row in rows:
         click.echo(
@@ -38,7 +38,7 @@ def list_banks(as_json: bool) -> None:
 
 @stimuli.command("show")
 @click.argument("bank", default="english", metavar="[BANK]")
-@click.option("--task", metavar="ID", help="One task, with the pairs that a judge would see.")
+@click.option("--task", metavar="ID", help="One task: each answer of its ladder, and one pair as a judge sees it.")
 @click.option("--prompt", default="default", show_default=True, metavar="VARIANT", help="Rendered with this prompt.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout.")
 def show_bank(bank: str, task: str | None, prompt: str, as_json: bool) -> None:
@@ -51,7 +51,7 @@ def show_bank(bank: str, task: str | None, prompt: str, as_json: bool) -> None:
     from datasheet.workflows.stimuli import shown_bank, shown_task
 
     rows = shown_bank(bank) if task is None else shown_task(bank, task, prompt)
-    click.echo(json.dumps(rows, indent=2) if as_json else visible(_as_text(rows), most=1_000_000))
+    put((json.dumps(rows, indent=2) if as_json else visible(_as_text(rows), most=1_000_000)) + "\n")
 
 
 def _as_text(shown: dict[str, object]) -> str:
@@ -79,10 +79,10 @@ def check(bank: str, as_json: bool) -> None:
 
     faults = bank_faults(bank)
     if as_json:
-        click.echo(json.dumps(faults, indent=2))
+        put(json.dumps(faults, indent=2) + "\n")
     else:
         for fault in faults:
-            click.echo(visible(f"{fault['task']}  {fault['field']}: {fault['message']}"))
+            put(visible(f"{fault['task']}  {fault['field']}: {fault['message']}") + "\n")
     name = Path(bank).name
     say(f"{name}: {len(faults)} fault{'' if len(faults) == 1 else 's'}" if faults else f"{name}: every gate passed")
     raise click.exceptions.Exit(EXIT_USAGE if faults else 0)

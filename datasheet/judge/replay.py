@@ -20,6 +20,8 @@ class ReplayJudge:
         Reply by trial key.
     source
         Name of the log, for messages.
+    dates
+        When the replies were given, sorted: a sheet tells these, not when they were replayed.
     """
 
     def __init__(
@@ -31,9 +33,11 @@ class ReplayJudge:
         decoding: Mapping[str, object],
         simulated: bool,
         source: str,
+        dates: tuple[str, ...] = (),
     ) -> None:
         self._replies = replies
         self._source = source
+        self._dates = dates
         self.adapter = adapter
         self.model = model
         self.decoding = decoding
@@ -41,8 +45,9 @@ class ReplayJudge:
 
     @property
     def provenance(self) -> Mapping[str, str]:
-        """Where the replies come from."""
-        return {"replayed_from": self._source}
+        """Where the replies come from, and when they were given."""
+        dates = {"first_trial": self._dates[0], "last_trial": self._dates[-1]} if self._dates else {}
+        return {"replayed_from": self._source, **dates}
 
     async def open(self) -> None:
         """Nothing to make ready."""

@@ -6,9 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+import numpy as np
+
 from datasheet.analysis.characterise import Characterisation
+from datasheet.analysis.derived import p_correct
 from datasheet.analysis.intervals import CONFIDENCE_LEVEL, ClusteredShare
 from datasheet.analysis.ladder import LadderStep
+from datasheet.analysis.model import ModelFinding
 from datasheet.analysis.pairing_null import DRAWS, PairingNull
 from datasheet.analysis.profile import Limits
 from datasheet.analysis.swap_pairs import CLASSES
@@ -18,6 +22,8 @@ from datasheet.sheet.catalogue import define
 from datasheet.sheet.statements import LIMITS_OF_USE, non_claims, summary_sentence
 
 FORMAT = "judge-datasheet"
+MOST_STEPS = 5
+_CURVE_POINTS = 50
 VERSION = 1
 
 SUMMARY_KEYS = (
@@ -66,11 +72,14 @@ def build_sheet(
             ],
         },
         "characteristics": [characteristic(key, estimate) for key, estimate in found.estimates.items()],
-        "curves": {"ladder": [_curve_point(step) for step in found.steps]},
+        "curves": {
+            "ladder": [_curve_point(step) for step in found.rates.steps],
+            "model": _model_curve(found.model),
+        },
         "decomposition": _decomposition(found),
         "validity": _validity(found, readings, context),
         "operation": None if context.operation is None else dict(context.operation),
-        "model": {"status": "not_measured", "reason": found.estimates["resolution"].reason},
+        "model": _model(found.model),
         "limits": limits.as_dict(),
         "limits_of_use": list(LIMITS_OF_USE),
         "non_claims": list(non_claims(context.bank, context.judge)),
@@ -143,12 +152,49 @@ def _curve_point(step: LadderStep) -> dict[str, Any]:
     }
 
 
+def _model(model: ModelFinding) -> dict[str, Any]:
+    """The fit itself, so that any function of its parameters can be worked out from the sheet."""
+    fit = model.fit
+    if fit is None:
+        return {"status": "not_measured", "reason": model.estimates["resolution"].reason}
+    return {
+        "status": "measured" if fit.converged else "undetermined",
+        "reason": "" if fit.converged else "the fit did not converge",
+        "names": list(fit.names),
+        "estimates": fit.theta.tolist(),
+        "free": fit.free.tolist(),
+        "covariance": fit.covariance.tolist(),
+        "robust_covariance": fit.robust_covariance.tolist(),
+        "degrees_of_freedom": fit.degrees_of_freedom,
+        "log_likelihood": fit.log_likelihood,
+        "largest_gradient": fit.largest_gradient,
+        "n_pairs": fit.n_pairs,
+        "n_clusters": fit.n_clusters,
+        "lapse_rate": fit.lapse_rate,
+        "lapse_sensitivity": model.lapse_sensitivity,
+        "steps_p": model.steps_p,
+        "base_slope": None if model.base_slope is None else asdict(model.base_slope),
+    }
+
+
+def _model_curve(model: ModelFinding) -> list[dict[str, float]]:
+    """P_correct of the fitted model on a typical task at equal length, in tenths of a step."""
+    fit = model.fit
+    if fit is None or not fit.converged or not fit.free[0]:
+        return []
+    delta_q = np.arange(_CURVE_POINTS + 1) / _CURVE_POINTS * MOST_STEPS
+    return [
+        {"delta_q": float(step), "p_correct": float(share)}
+        for step, share in zip(delta_q, p_correct(fit.theta, delta_q), strict=True)
+    ]
+
+
 def _decomposition(found: Characterisation) -> dict[str, Any]:
     return {
-        "n_complete": found.pairs.n_complete,
-        "n_incomplete": found.pairs.n_incomplete,
+        "n_complete": found.rates.pairs.n_complete,
+        "n_incomplete": found.rates.pairs.n_incomplete,
         "classes": list(CLASSES),
-        "null": None if found.null is None else _null(found.null),
+        "null": None if found.rates.null is None else _null(found.rates.null),
     }
 
 
@@ -168,7 +214,7 @@ def _validity(found: Characterisation, readings: Readings, context: SheetContext
         "valid": int(readings.valid.sum()),
         "invalid": {name: count for name, count in reasons.items() if count},
         "abstained": int((readings.abstained == 1).sum()),
-        "unstable_presentations": found.unstable,
+        "unstable_presentations": found.rates.unstable,
         "gates": list(context.gates),
         "missing_bounds": [
             {
@@ -179,6 +225,6 @@ def _validity(found: Characterisation, readings: Readings, context: SheetContext
                 "missing": bound.missing,
                 "total": bound.total,
             }
-            for key, bound in found.missing.items()
+            for key, bound in found.rates.missing.items()
         ],
     }

@@ -355,6 +355,7 @@ _CONDITIONS = {
     "identical": "both answers the same text",
     "different_subset": "equally many, but different requirements met",
     "natural": "natural pairs, both orders",
+    "prefix": "prefix arm alone, where length grows with quality",
 }
 
 _STEP = re.compile(r"^(p_correct|miss_by_tie|wrong_choice|accuracy_non_ties)_(\d+)$")

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from datasheet.analysis.characterise import characterise
+from datasheet.analysis.operation import operation_of
 from datasheet.analysis.profile import Limits
-from datasheet.exchange.verdict_log import VerdictLog, read_verdict_log
+from datasheet.errors import UsageError
+from datasheet.exchange.verdict_log import CallColumns, VerdictLog, read_verdict_log
 from datasheet.prompts import PARSER
-from datasheet.sheet.build import SheetContext, build_sheet
+from datasheet.sheet.build import build_sheet
 from datasheet.trials.log import TrialLog
-from datasheet.workflows.build import LOG_NAME, software
+from datasheet.workflows.context import LOG_NAME, NOT_GIVEN, sheet_context
 from datasheet.workflows.documents import read_sheet
 from datasheet.workflows.logged import read_run, variant_of
 
@@ -44,109 +45,85 @@ def analyze(
 ) -> Analysis:
     """The datasheet of a verdict log, or of a trial log (or the folder that holds one).
 
+    Parameters
+    ----------
+    judge, prompt
+        Which, where the log holds several.
+
     Raises
     ------
     DatasheetError
-        The log can't be read.
+        The log can't be read, or holds no such judge.
     """
     path = path / LOG_NAME if path.is_dir() else path
     if is_trial_log(path):
-        return _of_trial_log(path, limits)
+        return _of_trial_log(path, judge, prompt, limits)
     log = read_verdict_log(path, judge=judge, prompt=prompt)
+    return _of_verdict_log(log, limits)
+
+
+def _command(path: str | Path, judge: str | None = None, prompt: str | None = None) -> str:
+    parts = ["datasheet", "analyze", Path(path).name]
+    parts += ["--judge", judge] if judge else []
+    parts += ["--prompt", prompt] if prompt else []
+    return shlex.join(parts)
+
+
+def _operation(calls: CallColumns) -> dict[str, Any] | None:
+    """How the judge ran, as far as the log tells; None where it tells nothing."""
+    if not calls.latencies_s and not calls.dates:
+        return None
+    return {
+        **operation_of(
+            latencies_s=calls.latencies_s,
+            prompt_tokens=calls.prompt_tokens,
+            completion_tokens=calls.completion_tokens,
+        ),
+        "first_at": min(calls.dates, default=None),
+        "last_at": max(calls.dates, default=None),
+    }
+
+
+def _of_verdict_log(log: VerdictLog, limits: Limits | None) -> Analysis:
     found = characterise(log.readings, limits=limits)
-    sheet = build_sheet(found, log.readings, _context(log), limits)
-    return Analysis(sheet=sheet, conclusive=found.anything_measured)
-
-
-def _known(header: Mapping[str, Any], *fields: str) -> dict[str, Any]:
-    """The header's fields that are plain text."""
-    return {field: header[field] for field in fields if isinstance(header.get(field), str)}
-
-
-def _context(log: VerdictLog) -> SheetContext:
-    header, readings = log.header, log.readings
-    seed = header.get("seed")
-    source = {"log": Path(log.path).name}
-    return SheetContext(
-        judge={
-            "name": log.judge or Path(log.path).stem,
-            "judge_id": header.get("judge_id") if isinstance(header.get("judge_id"), str) else "not given",
-            "prompt": log.prompt,
-            "simulated": header.get("simulated") is True,
-            "ties_allowed": readings.ties_allowed,
-            **_known(header, "adapter", "model", "prompt_hash", "rubric_hash"),
-        },
-        bank={
-            "name": header.get("bank") if isinstance(header.get("bank"), str) else "not given",
-            "hash": header.get("bank_hash") if isinstance(header.get("bank_hash"), str) else "not given",
-            "tasks": len(readings.tasks),
-            "validated_by_people": False,
-        },
-        design={
-            "name": header.get("design") if isinstance(header.get("design"), str) else "not given",
-            "seed": seed if isinstance(seed, int) and not isinstance(seed, bool) else None,
-            "planned": None,
-            "answered": len(readings),
-            "unanswered": None,
-        },
-        operation=None,
+    name = log.judge or Path(log.path).stem
+    facts = {**log.header, "judge": name, "prompt": log.prompt}
+    context = sheet_context(
+        facts,
+        log.readings,
+        command=_command(log.path, log.judge, log.prompt),
+        parser=str(log.header.get("parser", NOT_GIVEN)),
+        operation=_operation(log.calls),
+        reported_models=sorted(log.calls.reported_models),
         gates=["not checked: a verdict log holds no texts"],
-        provenance={
-            "command": "datasheet analyze " + Path(log.path).name,
-            **software(),
-            **source,
-            **_known(header, "judge_id", "prompt_hash", "rubric_hash", "bank_hash", "parser"),
-        },
+        provenance={"log": Path(log.path).name},
     )
+    return Analysis(sheet=build_sheet(found, log.readings, context, limits), conclusive=found.anything_measured)
 
 
-def _of_trial_log(path: Path, limits: Limits | None) -> Analysis:
+def _of_trial_log(path: Path, judge: str | None, prompt: str | None, limits: Limits | None) -> Analysis:
     with TrialLog.read(path) as log:
         held = log.instrument
+        for what, asked in (("judge", judge), ("prompt", prompt)):
+            if asked is not None and asked != held.get(what):
+                raise UsageError(f"{path} holds readings of the {what} {held.get(what)!r}, not of {asked!r}")
         variant = variant_of(log)
         logged = read_run(log, variant)
     found = characterise(logged.readings, limits=limits)
-    context = SheetContext(
-        judge={
-            "name": held["judge"],
-            "reported_models": list(logged.reported_models),
-            "decoding": json.loads(held["decoding"]),
-            "simulated": held["simulated"] == "yes",
-            "ties_allowed": variant.ties_allowed,
-            **{
-                field: held[field] for field in ("judge_id", "adapter", "model", "prompt", "prompt_hash", "rubric_hash")
-            },
-        },
-        bank={
-            "name": held["bank"],
-            "hash": held["bank_hash"],
-            "tasks": len(logged.readings.tasks),
-            "validated_by_people": False,
-        },
-        design={
-            "name": "all trials of the log",
-            "seed": None,
-            "planned": None,
-            "answered": len(logged.readings),
-            "unanswered": None,
-        },
+    context = sheet_context(
+        held,
+        logged.readings,
+        command=_command(path),
+        parser=PARSER,
         operation=logged.operation,
+        reported_models=logged.reported_models,
         gates=["checked when the trials were made"],
         notes=logged.notes,
-        provenance={
-            "command": f"datasheet analyze {path.name}",
-            **software(),
-            "parser": PARSER,
-            **{field: held[field] for field in ("judge_id", "prompt_hash", "rubric_hash", "bank_hash")},
-            "first_trial": logged.operation["first_at"],
-            "last_trial": logged.operation["last_at"],
-        },
     )
-    sheet = build_sheet(found, logged.readings, context, limits)
-    return Analysis(sheet=sheet, conclusive=found.anything_measured)
+    return Analysis(sheet=build_sheet(found, logged.readings, context, limits), conclusive=found.anything_measured)
 
 
-def sheet_of(source: Path) -> dict[str, Any]:
+def sheet_of(source: Path, limits: Limits | None = None) -> dict[str, Any]:
     """A datasheet from its JSON, PDF or folder as it is, or made of a log.
 
     Raises
@@ -155,5 +132,5 @@ def sheet_of(source: Path) -> dict[str, Any]:
         There is neither.
     """
     if source.suffix.lower() in LOG_SUFFIXES or is_trial_log(source):
-        return analyze(source).sheet
+        return analyze(source, limits=limits).sheet
     return read_sheet(source)

@@ -3,31 +3,31 @@
 from __future__ import annotations
 
 import asyncio
-import platform
 import re
 import shlex
-import sys
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from datasheet import __version__
 from datasheet.analysis.characterise import characterise
 from datasheet.config import Config
-from datasheet.errors import DatasheetError
+from datasheet.errors import DatasheetError, StimulusError, TrialLogError
+from datasheet.identity import content_id
 from datasheet.judge.base import Judge
 from datasheet.judge.catalogue import DEFAULT_JUDGE, JudgeSpec, find_judge, make_judge
 from datasheet.prompts import PARSER, load_variant
 from datasheet.records import Trial
 from datasheet.sheet.build import SheetContext, build_sheet
 from datasheet.stimulus.bank import TaskBank, load_bank
+from datasheet.stimulus.bank_gates import check_bank
 from datasheet.stimulus.design import plan
 from datasheet.stimulus.lexicon import make_lexicon
 from datasheet.trials.log import TrialLog
 from datasheet.trials.pending import Planned, pending
 from datasheet.trials.runner import Progress, RunOutcome, run
+from datasheet.workflows.context import LOG_NAME, sheet_context
 from datasheet.workflows.documents import Documents, write_documents
 from datasheet.workflows.instrument import Instrument
 from datasheet.workflows.limits import configured_limits
@@ -36,21 +36,15 @@ from datasheet.workflows.replay import replay_judge
 
 __all__ = ["DEFAULT_JUDGE", "Announcement", "BuildOptions", "BuildResult", "Progress", "build", "folder_name"]
 
-LOG_NAME = "trials.sqlite"
-GATES_PASSED = (
-    "strict prefix property",
-    "answers differ or are equal where they must",
-    "length bounds of the arms",
-    "no metadata in what the judge sees",
-    "the two orders are mirror images",
-)
+_LONGEST_NAME = 60
+_FAULTS_SHOWN = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuildOptions:
     """What to build; the defaults are the command line's."""
 
-    judge: str
+    judge: str = DEFAULT_JUDGE
     prompt: str = "default"
     design: str = "standard"
     bank: str = "english"
@@ -92,9 +86,11 @@ class BuildResult:
 
 
 def folder_name(*names: str) -> str:
-    """A folder name from names that may hold anything."""
-    parts = (re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-")[:60] or "x" for name in names)
-    return "_".join(parts).lower()
+    """A folder name from names that may hold anything; different names give different folders."""
+    slugs = [re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:_LONGEST_NAME] for name in names]
+    plain = "_".join(slugs)
+    faithful = all(re.fullmatch(r"[a-z0-9:-]+", name) and len(name) <= _LONGEST_NAME for name in names)
+    return plain if faithful else f"{plain}_{content_id(list(names))[:8]}"
 
 
 def build(
@@ -111,19 +107,18 @@ def build(
     DatasheetError
         Nothing could be measured; the message says what to do.
     """
-    bank, variant = load_bank(options.bank), load_variant(options.prompt)
+    bank, variant, limits = _gated_bank(options.bank), load_variant(options.prompt), configured_limits(config)
     spec = find_judge(options.judge, config)
-    limits = configured_limits(config)
     judge = _make(spec, bank, options.concurrency)
     instrument = Instrument(name=spec.name, judge=judge, variant=variant)
     trials = plan(bank, options.design, seed=options.seed, repeats=options.repeats)
     planned = instrument.requests(trials)
     folder = options.out or Path("datasheets") / folder_name(spec.name, variant.name, options.design)
     log_path = folder / LOG_NAME
-    described = instrument.described(bank.bank_hash, bank.name)
+    described = instrument.described(bank, design=options.design, seed=options.seed, repeats=options.repeats)
     if options.fresh:
         TrialLog.set_aside(log_path)
-    to_ask = _to_ask(log_path, described, planned)
+    to_ask = pending(planned, TrialLog.answered_in(log_path, described))
     announce(
         Announcement(
             folder=folder,
@@ -145,7 +140,7 @@ def build(
     if not len(logged.readings):
         raise DatasheetError(f"no call succeeded, so there is nothing to analyse; {log_path} holds the failures")
     found = characterise(logged.readings, limits=limits)
-    context = _context(instrument, spec, bank, options, trials, logged)
+    context = _context(instrument, options, described, trials, logged, bank)
     sheet = build_sheet(found, logged.readings, context, limits)
     documents = write_documents(sheet, folder, render=options.render)
     return BuildResult(
@@ -153,19 +148,30 @@ def build(
     )
 
 
+def _gated_bank(name: str) -> TaskBank:
+    """A bank that passes its gates, checked before any call.
+
+    Raises
+    ------
+    StimulusError
+        It does not; the message names the faults.
+    """
+    bank = load_bank(name)
+    faults = [str(fault) for fault in check_bank(bank)]
+    if faults:
+        shown = "\n  ".join(faults[:_FAULTS_SHOWN])
+        raise StimulusError(
+            f"the bank {name} breaks {len(faults)} gate(s); mend it (`datasheet stimuli check {name}` lists all):\n"
+            f"  {shown}",
+            tuple(faults),
+        )
+    return bank
+
+
 def _make(spec: JudgeSpec, bank: TaskBank, concurrency: int) -> Judge:
     if spec.adapter == "replay":
         return replay_judge(Path(spec.target))
     return make_judge(spec, lexicon=make_lexicon(bank), connections=concurrency)
-
-
-def _to_ask(log_path: Path, described: Mapping[str, str], planned: list[Planned]) -> list[Planned]:
-    """The trials that the log has no reading of; all of them where there is no log yet."""
-    if not log_path.exists():
-        return planned
-    with TrialLog.read(log_path) as log:
-        log.check_instrument(described)
-        return pending(planned, log.answered())
 
 
 async def _ask(
@@ -178,42 +184,50 @@ async def _ask(
 ) -> RunOutcome:
     try:
         await judge.open()
-        log_path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            log_path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as problem:
+            raise TrialLogError(f"the folder {log_path.parent} can't be made: {problem.strerror}") from None
         with TrialLog.open(log_path, instrument=described) as log:
             return await run(planned, judge, log, concurrency=concurrency, progress=progress)
     finally:
         await judge.close()
 
 
-def _command(options: BuildOptions, spec: JudgeSpec, variant_name: str) -> str:
-    parts = ["datasheet", "build", "--judge", spec.name, "--prompt", variant_name, "--design", options.design]
+def _command(options: BuildOptions, spec_name: str) -> str:
+    parts = ["datasheet", "build", "--judge", spec_name, "--prompt", options.prompt, "--design", options.design]
     parts += ["--bank", options.bank, "--seed", str(options.seed)]
     if options.repeats is not None:
         parts += ["--repeats", str(options.repeats)]
     return shlex.join(parts)
 
 
-def software() -> dict[str, str]:
-    """Versions that the figures depend on."""
-    packages = {name: version(name) for name in ("numpy", "scipy", "statsmodels")}
-    return {
-        "package": f"judge-datasheet {__version__}",
-        "python": platform.python_version(),
-        **packages,
-        "platform": sys.platform,
+def _gates(trials: list[Trial], bank: TaskBank) -> list[str]:
+    """The gates that were passed, each with what it was held against."""
+    stimuli = {trial.stimulus.id: trial.stimulus for trial in trials}.values()
+    arms = Counter(stimulus.arm if stimulus.probe != "vacuum" else "vacuum" for stimulus in stimuli)
+    checked = {
+        f"task bank: all {len(bank.tasks)} tasks": len(bank.tasks),
+        f"strict prefix property: {arms['prefix']} pairs": arms["prefix"],
+        f"lengths of filled answers: {arms['filled_even'] + arms['filled_longer']} pairs": arms["filled_even"]
+        + arms["filled_longer"],
+        f"phrasings as built: {arms['terse_better'] + arms['wordy_better']} pairs": arms["terse_better"]
+        + arms["wordy_better"],
+        f"identical where they must be: {arms['vacuum']} pairs": arms["vacuum"],
+        f"different where they must be: {len(stimuli) - arms['vacuum']} pairs": len(stimuli) - arms["vacuum"],
+        f"no metadata in what the judge sees, orders mirror images: {len(stimuli)} stimuli": len(stimuli),
     }
+    return [sentence for sentence, count in checked.items() if count]
 
 
 def _context(
     instrument: Instrument,
-    spec: JudgeSpec,
-    bank: TaskBank,
     options: BuildOptions,
+    described: Mapping[str, str],
     trials: list[Trial],
     logged: LoggedRun,
+    bank: TaskBank,
 ) -> SheetContext:
-    judge, variant = instrument.judge, instrument.variant
-    tasks = {trial.stimulus.task for trial in trials}
     notes = list(logged.notes)
     unanswered = len(trials) - len(logged.readings)
     if unanswered:
@@ -223,49 +237,17 @@ def _context(
     marked = instrument.stimuli_with_verdicts(trials)
     if marked:
         notes.append(f"{marked} stimuli hold text that this prompt would read as a verdict.")
-    stimuli = len({trial.stimulus.id for trial in trials})
-    return SheetContext(
-        judge={
-            "name": spec.name,
-            "judge_id": instrument.judge_id,
-            "adapter": judge.adapter,
-            "model": judge.model,
-            "reported_models": list(logged.reported_models),
-            "prompt": variant.name,
-            "prompt_hash": variant.prompt_hash,
-            "rubric_hash": variant.rubric_hash,
-            "decoding": dict(judge.decoding),
-            "simulated": judge.simulated,
-            "ties_allowed": variant.ties_allowed,
-        },
-        bank={
-            "name": bank.name,
-            "hash": bank.bank_hash,
-            "language": bank.language,
-            "tasks": len(tasks),
-            "validated_by_people": False,
-        },
-        design={
-            "name": options.design,
-            "seed": options.seed,
-            "repeats": options.repeats,
-            "planned": len(trials),
-            "answered": len(logged.readings),
-            "unanswered": unanswered,
-        },
-        operation=logged.operation,
-        gates=[f"{gate}: all {stimuli} stimuli" for gate in GATES_PASSED],
+    provenance = instrument.judge.provenance
+    given = {"first_at": provenance.get("first_trial"), "last_at": provenance.get("last_trial")}
+    return sheet_context(
+        described,
+        logged.readings,
+        command=_command(options, instrument.name),
+        parser=PARSER,
+        operation=logged.operation | {field: date for field, date in given.items() if date is not None},
+        reported_models=logged.reported_models,
+        gates=_gates(trials, bank),
         notes=notes,
-        provenance={
-            "command": _command(options, spec, variant.name),
-            **software(),
-            "parser": PARSER,
-            "judge_id": instrument.judge_id,
-            "prompt_hash": variant.prompt_hash,
-            "rubric_hash": variant.rubric_hash,
-            "bank_hash": bank.bank_hash,
-            **judge.provenance,
-            "first_trial": logged.operation["first_at"],
-            "last_trial": logged.operation["last_at"],
-        },
+        planned=len(trials),
+        provenance=provenance,
     )

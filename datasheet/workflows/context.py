@@ -90,9 +90,9 @@ def sheet_context(
             **software(),
             "parser": parser,
             **{field: facts[field] for field in _HASHES if isinstance(facts.get(field), str)},
-            **(provenance or {}),
             "first_trial": dates.get("first_at"),
             "last_trial": dates.get("last_at"),
+            **(provenance or {}),
         },
     )
 

@@ -4,30 +4,37 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from datasheet.errors import RenderError, UsageError
+from datasheet.files import read_limited
 from datasheet.sheet.attachment import read_attached_json
 from datasheet.sheet.html import render_html
-from datasheet.sheet.pdf import write_pdf
-from datasheet.sheet.schema import check_sheet, dump_sheet, load_sheet
+from datasheet.sheet.pdf import render_pdf
+from datasheet.sheet.schema import MOST_BYTES, check_sheet, dump_sheet, load_sheet
 from datasheet.sheet.terminal import render_terminal
+from datasheet.workflows.context import LOG_NAME
 
 JSON_NAME, HTML_NAME, PDF_NAME = "datasheet.json", "datasheet.html", "datasheet.pdf"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Documents:
-    """The files that were written, and why there is no PDF where there is none ("" else)."""
+    """The files that were written, those of an earlier sheet that were removed, and why there is no PDF, or ""."""
 
     files: tuple[Path, ...]
+    removed: tuple[Path, ...] = ()
     pdf_problem: str = ""
 
 
 def write_documents(sheet: Mapping[str, Any], folder: Path, *, render: bool = True) -> Documents:
-    """Write a sheet's JSON and, with ``render``, its HTML and PDF; a file that would not change is left alone.
+    """Write a sheet's JSON and, with ``render``, its HTML and PDF.
+
+    A file that would not change is left alone. One that is not written now and belongs to an earlier sheet is removed,
+    so that a folder never holds two sheets.
 
     Raises
     ------
@@ -36,28 +43,38 @@ def write_documents(sheet: Mapping[str, Any], folder: Path, *, render: bool = Tr
     """
     check_sheet(sheet)
     content = dump_sheet(sheet)
-    files = [_write(folder / JSON_NAME, content)]
-    if not render:
-        return Documents(files=tuple(files))
-    files.append(_write(folder / HTML_NAME, render_html(sheet).encode("utf-8", "replace")))
-    try:
-        write_pdf(sheet, folder / PDF_NAME)
-        files.append(folder / PDF_NAME)
-    except RenderError as problem:
-        return Documents(files=tuple(files), pdf_problem=str(problem))
-    return Documents(files=tuple(files))
+    changed = _differs(folder / JSON_NAME, content)
+    documents = {JSON_NAME: content}
+    problem = ""
+    if render:
+        documents[HTML_NAME] = render_html(sheet).encode("utf-8", "replace")
+        try:
+            documents[PDF_NAME] = render_pdf(sheet, attachment=content)
+        except RenderError as error:
+            problem = str(error)
+    stale = [folder / name for name in (HTML_NAME, PDF_NAME) if name not in documents and changed]
+    removed = tuple(path for path in stale if path.exists())
+    for path in removed:
+        path.unlink()
+    files = tuple(_write(folder / name, written) for name, written in documents.items())
+    return Documents(files=files, removed=removed, pdf_problem=problem)
+
+
+def _differs(path: Path, content: bytes) -> bool:
+    return not path.is_file() or path.read_bytes() != content
 
 
 def _write(path: Path, content: bytes) -> Path:
     """Put content in place whole or not at all."""
+    part = path.with_name(f"{path.name}.part")
     try:
-        if path.is_file() and path.read_bytes() == content:
-            return path
-        path.parent.mkdir(parents=True, exist_ok=True)
-        part = path.with_name(f"{path.name}.part")
-        part.write_bytes(content)
-        os.replace(part, path)
+        if _differs(path, content):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            part.write_bytes(content)
+            os.replace(part, path)
     except OSError as problem:
+        with suppress(OSError):
+            part.unlink()
         raise RenderError(f"{path} can't be written: {problem.strerror}") from None
     return path
 
@@ -71,8 +88,10 @@ def read_sheet(source: Path) -> dict[str, Any]:
         There is no datasheet.
     """
     path = source / JSON_NAME if source.is_dir() else source
+    if source.is_dir() and not path.exists() and (source / LOG_NAME).exists():
+        raise UsageError(f"{source} holds a build that is not finished: run the same `datasheet build` again to go on")
     try:
-        content = path.read_bytes()
+        content = read_limited(path, MOST_BYTES)
     except OSError as problem:
         raise UsageError(f"{path} can't be read: {problem.strerror}") from None
     return load_sheet(read_attached_json(path) if content.startswith(b"%PDF-") else content, path.name)

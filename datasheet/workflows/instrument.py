@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from datasheet.identity import canonical_json, judge_id, trial_key
 from datasheet.judge.base import Judge
 from datasheet.prompts import PromptVariant, canonical_replies, contains_verdict_syntax, render, response_schema
+from datasheet.prompts.variant import variant_content
 from datasheet.records import Request, Trial
+from datasheet.stimulus.bank import TaskBank
 from datasheet.trials.pending import Planned
 
 
@@ -31,8 +33,8 @@ class Instrument:
             decoding=self.judge.decoding,
         )
 
-    def described(self, bank_hash: str, bank_name: str) -> Mapping[str, str]:
-        """What a trial log keeps of the instrument."""
+    def described(self, bank: TaskBank, *, design: str, seed: int, repeats: int | None) -> Mapping[str, str]:
+        """What a trial log keeps: the instrument, the plan, and the variant itself, so that it can be read alone."""
         return {
             "judge_id": self.judge_id,
             "judge": self.name,
@@ -43,8 +45,13 @@ class Instrument:
             "prompt": self.variant.name,
             "prompt_hash": self.variant.prompt_hash,
             "rubric_hash": self.variant.rubric_hash,
-            "bank": bank_name,
-            "bank_hash": bank_hash,
+            "variant": variant_content(self.variant),
+            "bank": bank.name,
+            "bank_hash": bank.bank_hash,
+            "language": bank.language,
+            "design": design,
+            "seed": str(seed),
+            "repeats": "" if repeats is None else str(repeats),
         }
 
     def requests(self, trials: Sequence[Trial]) -> list[Planned]:

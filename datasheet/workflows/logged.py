@@ -8,14 +8,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from datasheet.analysis.operation import operation_of
-from datasheet.errors import TrialLogError
+from datasheet.errors import PromptError, TrialLogError
 from datasheet.judge.openai import looks_truncated
-from datasheet.prompts import PromptVariant, load_variant, parse
-from datasheet.prompts.parsing import OFF_FORMAT
+from datasheet.prompts import PromptVariant, parse
+from datasheet.prompts.parsing import OFF_FORMAT, REASON_SENTENCES
+from datasheet.prompts.variant import variant_from_content
 from datasheet.readings import ReadingRow, Readings
 from datasheet.records import Verdict
 from datasheet.trials.log import TrialLog
 from datasheet.trials.tables import LoggedReading
+
+_MANY_TIMEOUTS = 0.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,19 +32,22 @@ class LoggedRun:
 
 
 def variant_of(log: TrialLog) -> PromptVariant:
-    """The prompt variant that a log was made with.
+    """The prompt variant that a log was made with, from the log itself.
 
     Raises
     ------
     TrialLogError
-        The variant of that name has changed since, so its replies can't be read as they were meant.
+        The log does not hold the variant that it names.
     """
     held = log.instrument
-    variant = load_variant(held["prompt"])
-    if variant.prompt_hash != held["prompt_hash"]:
+    try:
+        variant = variant_from_content(held.get("variant", ""))
+    except PromptError as problem:
+        raise TrialLogError(f"{log.path} does not hold the prompt it was made with: {problem}") from None
+    if variant.prompt_hash != held.get("prompt_hash"):
         raise TrialLogError(
-            f"{log.path} was made with another version of the prompt {held['prompt']!r} "
-            f"(hash {held['prompt_hash']}, now {variant.prompt_hash}): read it with the release that made it"
+            f"{log.path} holds another prompt than the one it was made with (hash {held.get('prompt_hash')}, found "
+            f"{variant.prompt_hash}): it was edited, or made by another release"
         )
     return variant
 
@@ -94,17 +100,45 @@ def read_run(log: TrialLog, variant: PromptVariant, keys: Collection[str] | None
 
 
 def _notes(log: TrialLog, variant: PromptVariant, held: list[LoggedReading], verdicts: list[Verdict]) -> list[str]:
+    """What the replies themselves give a reader to think about."""
+    notes = [*_identity_notes(log, held), *_reply_notes(variant, held, verdicts), *_truncation_notes(held)]
+    timeouts, calls = log.failures().get("timeout", 0), len(held)
+    if timeouts > _MANY_TIMEOUTS * calls:
+        notes.append(
+            f"{timeouts} calls timed out beside {calls} that were answered: fewer at a time (--concurrency) or a "
+            "longer timeout_s may mend it."
+        )
+    return notes
+
+
+def _identity_notes(log: TrialLog, held: list[LoggedReading]) -> list[str]:
     notes = []
     asked = log.instrument.get("model", "")
-    reported = Counter(logged.reply.model for logged in held if logged.reply.model)
-    if any(name != asked for name in reported):
-        names = ", ".join(sorted(reported))
-        notes.append(f"The judge was asked for as {asked!r} and reported itself as {names!r}: an alias may move.")
+    reported = sorted({logged.reply.model for logged in held} - {"", asked})
+    if reported:
+        notes.append(f"The judge was asked for as {asked!r} and reported itself as {reported[0]!r}: an alias may move.")
     if len(log.fingerprints()) > 1:
         notes.append("The server's fingerprint changed during the run: its software or hardware may have changed.")
+    return notes
+
+
+def _reply_notes(variant: PromptVariant, held: list[LoggedReading], verdicts: list[Verdict]) -> list[str]:
+    notes = []
     off_format = sum(OFF_FORMAT in verdict.flags or verdict.invalid == "no_verdict" for verdict in verdicts)
     if off_format and variant.schema == "json":
         notes.append(f"{off_format} of {len(verdicts)} replies are not the JSON that the prompt asks for.")
+    for reason, count in sorted(Counter(verdict.invalid for verdict in verdicts if verdict.invalid).items()):
+        notes.append(f"{reason.replace('_', ' ')}, {count} of {len(verdicts)}: {REASON_SENTENCES[reason]}")
+    filtered = sorted(
+        {logged.task for logged, verdict in zip(held, verdicts, strict=True) if verdict.invalid == "filtered"}
+    )
+    if filtered:
+        notes.append(f"Stimuli that a filter withheld are of the tasks: {', '.join(filtered)}.")
+    return notes
+
+
+def _truncation_notes(held: list[LoggedReading]) -> list[str]:
+    notes = []
     cut = sum(looks_truncated(logged.prompt_characters, logged.reply.prompt_tokens) for logged in held)
     if cut:
         notes.append(

@@ -11,8 +11,13 @@ from datasheet.errors import UsageError
 from datasheet.exchange.verdict_log import write_verdict_log
 from datasheet.prompts import PARSER, PromptVariant, parse
 from datasheet.trials.log import TrialLog
-from datasheet.workflows.build import LOG_NAME
+from datasheet.workflows.context import LOG_NAME
 from datasheet.workflows.logged import reading_row, variant_of
+
+_HEADER_TEXTS = (
+    *("judge", "judge_id", "adapter", "model", "prompt", "prompt_hash", "rubric_hash"),
+    *("bank", "bank_hash", "language", "design"),
+)
 
 
 def log_path(source: Path) -> Path:
@@ -39,14 +44,17 @@ def export(source: Path, target: Path, *, raw: bool = True, force: bool = False)
     UsageError
         The target exists, and ``force`` is not given.
     """
+    path = log_path(source)
+    if target.exists() and path.exists() and target.samefile(path):
+        raise UsageError(f"{target} is the trial log itself: name another file")
     if target.exists() and not force:
         raise UsageError(f"{target} exists already: name another file, or give --force to replace it")
-    with TrialLog.read(log_path(source)) as log:
+    with TrialLog.read(path) as log:
         variant = variant_of(log)
         held = log.instrument
         header = {
-            **{field: held[field] for field in ("judge", "judge_id", "adapter", "model", "prompt", "prompt_hash")},
-            **{field: held[field] for field in ("rubric_hash", "bank", "bank_hash")},
+            **{field: held[field] for field in _HEADER_TEXTS if held.get(field)},
+            **{field: int(held[field]) for field in ("seed", "repeats") if held.get(field)},
             "decoding": json.loads(held["decoding"]),
             "simulated": held["simulated"] == "yes",
             "ties_allowed": variant.ties_allowed,
@@ -80,6 +88,8 @@ def _rows(log: TrialLog, variant: PromptVariant, *, raw: bool) -> Iterator[Mappi
             "reported_model": reply.model or None,
             "finish_reason": reply.finish_reason or None,
             "refusal": reply.refusal or None,
+            "reasoning": (reply.reasoning or None) if raw else None,
+            "logprobs": [list(candidate) for candidate in reply.logprobs] or None,
             "fingerprint": reply.fingerprint or None,
             "prompt_tokens": reply.prompt_tokens,
             "completion_tokens": reply.completion_tokens,

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from datasheet.errors import VerdictLogError
-from datasheet.exchange.verdict_log import json_lines, read_header
+from datasheet.exchange.verdict_log import CallColumns, json_lines, read_header
 from datasheet.judge.replay import ReplayJudge
 from datasheet.records import Reply
 
@@ -28,7 +28,10 @@ def replay_judge(path: Path) -> ReplayJudge:
             f"{path.name} can't be replayed: expected a log of `datasheet log export` with the judge's "
             f"{', '.join(_IDENTITY)} in its first line. For a log made elsewhere use `datasheet analyze`"
         )
-    replies = {str(row.get("trial")): _reply(row, f"{path.name} line {number}") for number, row in rows}
+    replies, calls = {}, CallColumns()
+    for number, row in rows:
+        replies[str(row.get("trial"))] = _reply(row, f"{path.name} line {number}")
+        calls.add(row)
     return ReplayJudge(
         replies,
         adapter=str(header["adapter"]),
@@ -36,6 +39,7 @@ def replay_judge(path: Path) -> ReplayJudge:
         decoding=header["decoding"] if isinstance(header["decoding"], dict) else {},
         simulated=bool(header.get("simulated")),
         source=path.name,
+        dates=tuple(sorted(calls.dates)),
     )
 
 
@@ -48,6 +52,7 @@ def _reply(row: Mapping[str, Any], where: str) -> Reply:
         text=row["raw"],
         finish_reason=_words(row, "finish_reason"),
         refusal=_words(row, "refusal"),
+        reasoning=_words(row, "reasoning"),
         fingerprint=_words(row, "fingerprint"),
         model=_words(row, "reported_model"),
         prompt_tokens=_count(row.get("prompt_tokens")),

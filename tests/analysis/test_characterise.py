@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from published import PUBLISHED, QWEN32B, STRICT_TIE, published
 from readings_made import ladder_rows, same_quality, same_quality_rows, vacuum_rows
 
-from datasheet.analysis.characterise import NO_TIES, Characterisation, characterise
+from datasheet.analysis.characterise import Characterisation, characterise, profile_from, rates_of
+from datasheet.analysis.model import NO_TIES
 from datasheet.errors import EstimationError
 from datasheet.readings import ReadingRow, Readings
 
@@ -54,7 +55,7 @@ def value(found: object, key: str) -> float | None:
 @given(row_lists())
 def test_the_identity_holds_on_any_log(rows: list[ReadingRow]) -> None:
     """Classes sum to 1 and raw = SCS + PFP + OC + OSC/2, counted here from the rows alone."""
-    found = characterise(Readings.from_rows(rows))
+    found = rates_of(Readings.from_rows(rows))
     scores: dict[str, list[float]] = {}
     by_pair: dict[tuple[str, int], dict[str, str | None]] = {}
     for row in rows:
@@ -87,7 +88,7 @@ def test_the_identity_holds_on_any_log(rows: list[ReadingRow]) -> None:
 def test_permuting_rows_changes_nothing(rows: list[ReadingRow], random: object) -> None:
     shuffled = list(rows)
     random.shuffle(shuffled)  # type: ignore[attr-defined]
-    assert characterise(Readings.from_rows(shuffled)).estimates == characterise(Readings.from_rows(rows)).estimates
+    assert rates_of(Readings.from_rows(shuffled)).estimates == rates_of(Readings.from_rows(rows)).estimates
 
 
 def relabelled(row: ReadingRow) -> ReadingRow:
@@ -105,9 +106,9 @@ def mirrored(row: ReadingRow) -> ReadingRow:
 @settings(deadline=None)
 @given(row_lists())
 def test_relabelling_contents_and_mirroring_slots(rows: list[ReadingRow]) -> None:
-    found = characterise(Readings.from_rows(rows)).estimates
-    renamed = characterise(Readings.from_rows([relabelled(row) for row in rows])).estimates
-    turned = characterise(Readings.from_rows([mirrored(row) for row in rows])).estimates
+    found = rates_of(Readings.from_rows(rows)).estimates
+    renamed = rates_of(Readings.from_rows([relabelled(row) for row in rows])).estimates
+    turned = rates_of(Readings.from_rows([mirrored(row) for row in rows])).estimates
     classes = ("stable_cross_sensitivity", "positional_false_preference", "one_sided_commitment", "no_preference")
     for key in (*classes, "first_first", "second_second", "raw_false_preference"):
         assert renamed[key] == found[key]
@@ -119,9 +120,9 @@ def test_relabelling_contents_and_mirroring_slots(rows: list[ReadingRow]) -> Non
 
 def test_relabelling_turns_the_ladder_round_and_mirroring_leaves_it() -> None:
     rows = ladder_rows({1: (30, 10, 20)})
-    found = characterise(Readings.from_rows(rows)).estimates
-    renamed = characterise(Readings.from_rows([relabelled(row) for row in rows])).estimates
-    turned = characterise(Readings.from_rows([mirrored(row) for row in rows])).estimates
+    found = rates_of(Readings.from_rows(rows)).estimates
+    renamed = rates_of(Readings.from_rows([relabelled(row) for row in rows])).estimates
+    turned = rates_of(Readings.from_rows([mirrored(row) for row in rows])).estimates
     assert renamed["p_correct_1"] == found["wrong_choice_1"]
     assert turned["p_correct_1"] == found["p_correct_1"]
     assert turned["p_correct_1@ab"] == found["p_correct_1@ba"]
@@ -200,7 +201,8 @@ def coin_flip(seed: int) -> Readings:
 
 def test_a_coin_flip_is_noisy_and_never_mixed() -> None:
     """Each of two tests errs in one log of twenty, so about nine coin flips in ten are called noisy."""
-    profiles = [characterise(coin_flip(seed)).profile for seed in range(40)]
+    logs = [coin_flip(seed) for seed in range(40)]
+    profiles = [profile_from(log, rates_of(log)) for log in logs]
     assert sum(profile.name == "noisy" for profile in profiles) >= 32
     assert not any(profile.name == "mixed stable-positional" for profile in profiles)
 
@@ -288,7 +290,7 @@ def test_self_consistency_counts_agreeing_pairs_of_repeats() -> None:
     ]
     found = characterise(Readings.from_rows(rows))
     assert value(found, "self_consistency") == pytest.approx(1 / 3)
-    assert found.unstable == 1
+    assert found.rates.unstable == 1
 
 
 def test_both_orders_of_an_identical_pair_count_once() -> None:
@@ -303,7 +305,7 @@ def test_both_orders_of_an_identical_pair_count_once() -> None:
 @settings(deadline=None)
 @given(row_lists())
 def test_bounds_of_missing_readings_hold_the_share(rows: list[ReadingRow]) -> None:
-    found = characterise(Readings.from_rows(rows))
+    found = rates_of(Readings.from_rows(rows))
     for key, bound in found.missing.items():
         share = found.estimates[key].estimate
         assert 0 <= bound.lowest <= bound.highest <= 1
@@ -319,7 +321,7 @@ def test_bounds_weigh_repeats_as_the_share_does() -> None:
     holed = [replace(row, outcome=None, invalid="refusal") if row.repeat == 2 and row.stimulus == "same0000" else row
              for row in [*rows, *repeated]]  # fmt: skip
     found = characterise(Readings.from_rows(holed))
-    bound = found.missing["stable_cross_sensitivity"]
+    bound = found.rates.missing["stable_cross_sensitivity"]
     assert bound.lowest <= value(found, "stable_cross_sensitivity") <= bound.highest  # type: ignore[operator]
     assert (bound.lowest, bound.highest) == pytest.approx(((4 - 1 / 3) / 20, 0.2))
 
@@ -328,7 +330,7 @@ def test_missing_readings_are_bounded_not_guessed() -> None:
     rows = ladder_rows({1: (60, 20, 20)})
     holed = [replace(row, outcome=None, invalid="refusal") if i < 10 else row for i, row in enumerate(rows)]
     found = characterise(Readings.from_rows(holed))
-    bound = found.missing["p_correct_1"]
+    bound = found.rates.missing["p_correct_1"]
     assert (bound.lowest, bound.highest, bound.missing, bound.total) == (0.5, 0.6, 10, 100)
     assert value(found, "p_correct_1") == pytest.approx(50 / 90)
 
