@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 from platformdirs import user_config_path
 
 from datasheet.errors import UsageError
+from datasheet.files import read_limited
 
 FILE_NAME = "datasheet.toml"
 EXECUTABLE_ADAPTERS = ("python", "command")
@@ -30,6 +31,7 @@ Origin = Literal["flag", "folder", "user"]
 
 _TABLES = ("judge", "keys", "limits")
 _MAX_BYTES = 1_000_000
+_MOST_LIMIT = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,14 +144,10 @@ def load_config(flag: str | Path | None = None, *, folder: Path | None = None) -
 
 def _read(path: Path, origin: Origin) -> Layer:
     try:
-        content = path.read_bytes()
+        tables = tomllib.loads(read_limited(path, _MAX_BYTES).decode("utf-8"))
     except OSError as problem:
         raise UsageError(f"the configuration {path} can't be read: {problem.strerror}") from None
-    if len(content) > _MAX_BYTES:
-        raise UsageError(f"the configuration {path} is larger than {_MAX_BYTES:,} bytes")
-    try:
-        tables = tomllib.loads(content.decode("utf-8"))
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as problem:
+    except (ValueError, RecursionError) as problem:  # of another encoding, or a number of thousands of digits, too
         raise UsageError(f"the configuration {path} is not TOML: {problem}") from None
     unknown = sorted(set(tables) - set(_TABLES))
     if unknown:
@@ -170,6 +168,8 @@ def _read(path: Path, origin: Origin) -> Layer:
 
 def _judges(path: Path, table: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     for name, settings in table.items():
+        if not name.strip() or not name.isprintable():
+            raise UsageError(f"{path}: a judge's name should be text without control characters, found {name!r:.80}")
         if not isinstance(settings, dict) or not isinstance(settings.get("adapter"), str):
             raise UsageError(f'{path}: [judge.{name}] should be a table with an adapter, such as adapter = "openai"')
     return dict(table)
@@ -181,7 +181,8 @@ def _keys(path: Path, table: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
         hosts = [hosts] if isinstance(hosts, str) else hosts
         if not isinstance(hosts, list) or not all(isinstance(host, str) for host in hosts):
             raise UsageError(
-                f'{path}: [keys] {name} should be a host or a list of hosts, such as ["api.example.com"] (with :PORT if any)'
+                f"{path}: [keys] {name!r:.80} should be a host or a list of hosts (with :PORT if any), "
+                'such as ["api.example.com"]'
             )
         keys[name] = tuple(hosts)
     return keys
@@ -189,8 +190,9 @@ def _keys(path: Path, table: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
 
 def _limits(path: Path, table: Mapping[str, Any]) -> dict[str, float]:
     for name, value in table.items():
-        if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
-            raise UsageError(f"{path}: [limits] {name} should be a number of 0 or more, found {value!r}")
+        kinds, wish = (int, "a whole number") if name.startswith("least_") else (int | float, "a number")
+        if isinstance(value, bool) or not isinstance(value, kinds) or not 0 <= value <= _MOST_LIMIT:
+            raise UsageError(f"{path}: [limits] {name} should be {wish} from 0 to {_MOST_LIMIT:,}, found {value!r:.60}")
     return dict(table)
 
 

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import inspect
 import os
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from types import MappingProxyType
 from typing import Any
-from urllib.parse import urlsplit
 
 from datasheet.config import Config, JudgeEntry
 from datasheet.errors import UsageError
 from datasheet.judge.base import Judge
+from datasheet.judge.http import server_url
 from datasheet.judge.openai import OpenAIJudge
+from datasheet.judge.settings import OPENAI, SIMULATED, check_settings
 from datasheet.judge.simulated import OBSERVERS, Dials, SimulatedJudge, observer
 from datasheet.records import Lexicon
 
@@ -40,9 +41,7 @@ BUILT_IN: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     }
 )
 
-_OPENAI_OPTIONS = tuple(
-    name for name in inspect.signature(OpenAIJudge).parameters if name not in ("base_url", "connections")
-)
+_URL = re.compile(r"(?P<model>.*)@(?P<url>https?://.*)", re.DOTALL)  # the last "@http": a model's name may hold an @
 _DIALS = tuple(item.name for item in fields(Dials))
 
 
@@ -53,7 +52,7 @@ class JudgeSpec:
     Attributes
     ----------
     name
-        As the user wrote it.
+        As the user wrote it, but for what a URL holds besides the server's address: it is shown and stored.
     target
         The log of a ``replay`` judge; "" elsewhere.
     options
@@ -91,17 +90,33 @@ def find_judge(name: str, config: Config, environment: Mapping[str, str] | None 
     if adapter == "replay" and rest:
         return JudgeSpec(name=name, adapter="replay", target=rest, options={}, origin="command line")
     if adapter == "openai" and rest:
-        model, at, url = rest.rpartition("@")
-        settings: dict[str, Any] = {"model": model, "url": url} if at and "://" in url else {"model": rest}
-        return _openai(name, settings, config, environment, origin="command line", trusted=True)
+        return _spelled_out(rest, config, environment)
     raise UsageError(_unknown(name, config))
+
+
+def _spelled_out(rest: str, config: Config, environment: Mapping[str, str]) -> JudgeSpec:
+    """The judge of ``MODEL`` or ``MODEL@URL``."""
+    found = _URL.fullmatch(rest)
+    model, url = (found["model"], found["url"]) if found else (rest, "")
+    if "://" in model:
+        raise UsageError(
+            f"--judge: expected openai:MODEL@URL with one URL of http:// or https://, found {public(rest)!r:.200}"
+        )
+    name = f"openai:{model}@{public(url)}" if url else f"openai:{model}"
+    settings = {"model": model, "url": url} if url else {"model": model}
+    return _openai(name, settings, config, environment, origin="command line", trusted=True)
+
+
+def public(text: str) -> str:
+    """A text without what only the server of a URL in it may know: user, password, query and fragment."""
+    return re.sub(r"://.*@", "://", re.split(r"[?#]", text)[0], flags=re.DOTALL)
 
 
 def _unknown(name: str, config: Config) -> str:
     configured = config.judge_names()
     own = f"; in your datasheet.toml: {', '.join(configured)}" if configured else ""
     return (
-        f"no judge {name!r}: name one of {', '.join(BUILT_IN)}{own}; or write openai:MODEL@URL, replay:LOG, or "
+        f"no judge {public(name)!r}: name one of {', '.join(BUILT_IN)}{own}; or write openai:MODEL@URL, replay:LOG, or "
         f"sim:NAME ({', '.join(OBSERVERS)})"
     )
 
@@ -113,22 +128,19 @@ def _configured(entry: JudgeEntry, config: Config, environment: Mapping[str, str
     if adapter == "openai":
         return _openai(entry.name, settings, config, environment, origin=where, trusted=entry.layer.trusted)
     if adapter == "sim":
-        base = observer(settings.pop("observer", "careful"))
-        seed = settings.pop("seed", 0)
-        _refuse_unknown(settings, ("observer", "seed", *_DIALS), where)
-        if not isinstance(seed, int) or any(isinstance(value, bool | str) for value in settings.values()):
-            raise UsageError(f"{where}: dials are numbers, and the seed is a whole one")
-        dials = Dials(**{dial: settings.get(dial, getattr(base, dial)) for dial in _DIALS})
-        return JudgeSpec(
-            name=entry.name, adapter="sim", target="", options={"dials": dials, "seed": seed}, origin=where
-        )
+        return _simulated(entry.name, settings, where)
     raise UsageError(f"{where}: no adapter {adapter!r}: choose one of openai, sim")
 
 
-def _refuse_unknown(settings: Mapping[str, Any], known: tuple[str, ...], where: str) -> None:
-    unknown = sorted(set(settings) - set(known))
-    if unknown:
-        raise UsageError(f"{where}: no setting {unknown[0]!r}: the settings are {', '.join(known)}")
+def _simulated(name: str, settings: Mapping[str, Any], where: str) -> JudgeSpec:
+    check_settings(settings, SIMULATED, where)
+    base = observer(settings.get("observer", "careful"))
+    try:
+        dials = replace(base, **{dial: settings[dial] for dial in _DIALS if dial in settings})
+    except UsageError as problem:
+        raise UsageError(f"{where}: {problem}") from None
+    options = {"dials": dials, "seed": settings.get("seed", 0)}
+    return JudgeSpec(name=name, adapter="sim", target="", options=options, origin=where)
 
 
 def _openai(
@@ -141,19 +153,20 @@ def _openai(
     trusted: bool,
 ) -> JudgeSpec:
     settings.pop("adapter", None)
-    url = settings.pop("url", None) or environment.get(URL_VARIABLE) or LOCAL_URL
-    _refuse_unknown(settings, ("url", *_OPENAI_OPTIONS), origin)
-    if not isinstance(url, str) or not isinstance(settings.get("model"), str):
-        raise UsageError(f"{origin}: judge {name!r} needs a model, and its url is text")
+    check_settings(settings, OPENAI, origin)
+    if "model" not in settings:
+        raise UsageError(f'{origin}: judge {name!r} needs a model, as in model = "Qwen/Qwen2.5-32B-Instruct"')
+    from_environment = environment.get(URL_VARIABLE, "").strip()
+    configured = settings.pop("url", None)
+    url = configured or from_environment or LOCAL_URL
+    host = _host(url, origin if configured or not from_environment else URL_VARIABLE)
+    own_host = host == _host_or_none(from_environment)
     if settings.get("temperature") == "unset":  # TOML has no null
         settings["temperature"] = None
-    host = _host(url, origin)
     key_name = settings.pop("api_key_env", None)
-    from_environment = environment.get(URL_VARIABLE)
-    own_host = from_environment is not None and host == _host(from_environment, URL_VARIABLE)
     if key_name is None:
         key_name = config.key_for(url) or (KEY_VARIABLE if own_host else None)
-    elif not (trusted or config.may_send(str(key_name), url) or (own_host and key_name == KEY_VARIABLE)):
+    elif not (trusted or config.may_send(key_name, url) or (own_host and key_name == KEY_VARIABLE)):
         raise UsageError(
             f"{origin}: would send the key in {key_name} to {host}, which your own configuration does not allow: "
             f'bind it there ([keys] {key_name} = ["{host}"], https only), or name this file by --config'
@@ -164,13 +177,17 @@ def _openai(
 
 def _host(url: str, origin: str) -> str:
     try:
-        parts = urlsplit(url)
-        host = parts.hostname
-    except ValueError:
-        host = None
-    if not host or parts.scheme not in ("http", "https"):
-        raise UsageError(f"{origin}: expected a URL such as {LOCAL_URL}, found one without http(s) or host")
-    return host
+        return server_url(url).host or ""
+    except UsageError as problem:
+        raise UsageError(f"{origin}: {problem}") from None
+
+
+def _host_or_none(url: str) -> str | None:
+    """The host of a URL that is used for nothing else, so that an odd one is no fault."""
+    try:
+        return server_url(url).host
+    except UsageError:
+        return None
 
 
 def make_judge(spec: JudgeSpec, *, lexicon: Lexicon, connections: int) -> Judge:
@@ -184,7 +201,4 @@ def make_judge(spec: JudgeSpec, *, lexicon: Lexicon, connections: int) -> Judge:
     if spec.adapter == "sim":
         name = spec.name.removeprefix("sim:")
         return SimulatedJudge(spec.options["dials"], lexicon, name=name, seed=spec.options["seed"])
-    try:
-        return OpenAIJudge(**spec.options, connections=connections)
-    except TypeError as problem:
-        raise UsageError(f"{spec.origin}: a setting of judge {spec.name!r} has the wrong type: {problem}") from None
+    return OpenAIJudge(**spec.options, connections=connections)

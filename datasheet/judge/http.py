@@ -28,6 +28,8 @@ SHOWN_CHARACTERS = 200
 
 # A shorter key ("EMPTY", "none", "x") is a dummy for a server that asks for none; honest replies may hold such words.
 _SECRET_CHARACTERS = 8
+_LONGEST_HOST = 253
+_LABEL = re.compile(r"[A-Za-z0-9_-]{1,63}")
 _SECRET_QUERY = re.compile(r"key|token|secret|sig|auth|pass|code", re.IGNORECASE)
 
 
@@ -73,15 +75,8 @@ class Endpoint:
     def __init__(
         self, *, base_url: str, call_path: str, api_key_env: str | None, timeout_s: float, connections: int
     ) -> None:
-        try:
-            base = URL(base_url.strip())
-        except ValueError:
-            base = URL()
-        if base.scheme not in ("http", "https") or not base.host:
-            raise UsageError(
-                f"a judge's URL starts with http:// or https:// and names a host, as in http://127.0.0.1:8000/v1; "
-                f"found {visible(_without_secrets(base_url))}"
-            )
+        base = server_url(base_url)
+        assert base.host is not None
         path = base.path.rstrip("/").removesuffix(call_path).rstrip("/")
         self.base = base.with_fragment(None).with_path(path or "/v1", keep_query=True)
         self.call_url = self.url(call_path)
@@ -192,9 +187,37 @@ class Endpoint:
             )
 
 
+def server_url(text: str) -> URL:
+    """The URL of a server, from what a user wrote.
+
+    Raises
+    ------
+    UsageError
+        It is none that can be called; the message holds no secret of it.
+    """
+    text = text.strip()
+    try:
+        url = URL(text)
+        addressed = url.scheme in ("http", "https") and _is_host(url.raw_host or "") and url.port
+    except ValueError:
+        addressed = False
+    if not addressed or not text.isprintable() or set(text) & set(' \\"<>'):
+        raise UsageError(
+            f"a judge's URL starts with http:// or https:// and names a host, as in http://127.0.0.1:8000/v1; "
+            f"found {visible(_without_secrets(text))!r}"
+        )
+    return url
+
+
+def _is_host(name: str) -> bool:
+    """Whether a host can be looked up: an IPv6 address, or labels of 1 to 63 characters."""
+    labels = name.removesuffix(".").split(".")
+    return len(name) <= _LONGEST_HOST and (":" in name or all(_LABEL.fullmatch(label) for label in labels))
+
+
 def shown(url: URL) -> str:
-    """A URL as people may see it: no user, no password, no query."""
-    return str(url.with_user(None).with_query(None))
+    """A URL as people may see it: no user, no password, no query, no fragment."""
+    return str(url.with_user(None).with_query(None).with_fragment(None))
 
 
 def visible(text: str, limit: int = SHOWN_CHARACTERS) -> str:
@@ -307,4 +330,4 @@ def _spellings(character: str) -> str:
 
 def _without_secrets(text: str) -> str:
     """A malformed URL without what stands before an @ or after a question mark."""
-    return text.split("?")[0].rpartition("@")[2]
+    return re.split(r"[?#]", text)[0].rpartition("@")[2]

@@ -79,16 +79,17 @@ class Dials:
     def __post_init__(self) -> None:
         for dial in fields(self):
             value = getattr(self, dial.name)
-            low, high = _RANGES.get(dial.name, (-math.inf, math.inf))
-            if value is not None and not (math.isfinite(value) and low <= value <= high):
+            low, high = _RANGES.get(dial.name, (-_MOST, _MOST))
+            if value is not None and not low <= value <= high:
                 raise UsageError(f"dial {dial.name} must be a number from {low:g} to {high:g}, found {value!r}")
 
 
-_NOT_NEGATIVE = (0.0, math.inf)
+_MOST = 1e6  # evidence stays finite
+_NOT_NEGATIVE = (0.0, _MOST)
 _RATE = (0.0, 1.0)
 _RANGES = {
     "step_inequality": (-1.0, 1.0),
-    "task_spread": _NOT_NEGATIVE,
+    "task_spread": (0.0, 10.0),
     "criterion": _NOT_NEGATIVE,
     "vacuum_criterion": _NOT_NEGATIVE,
     "surface": _NOT_NEGATIVE,
