@@ -5,15 +5,21 @@ Everything here is text, still as it came: each document escapes it in its own w
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from datasheet.sheet.catalogue import SECTIONS, define
+from datasheet.analysis.ladder import EVENTS
+from datasheet.analysis.swap_pairs import CLASSES
+from datasheet.sheet.catalogue import SECTIONS
 from datasheet.sheet.figures import Segment
 from datasheet.sheet.formats import NO_NUMBER, count, number, words
 
 Sheet = Mapping[str, Any]
+Marks = Mapping[str, tuple[str, str]]
+"""Of each note on some rows (a flag, or a reason that they share): the mark that points at it, and its sentence."""
 
 SECTION_TITLES = {
     "vacuum": "Dark current: nothing to prefer",
@@ -31,19 +37,21 @@ _REMARKS = {
     "extrapolated": "Extrapolated: lies beyond the steps that were measured.",
     "prior_limited": "Prior-limited: the prior of the model, more than the readings, sets this limit.",
 }
-_CLASSES = (
-    *("stable_cross_sensitivity", "positional_false_preference", "first_first", "second_second"),
-    *("one_sided_commitment", "no_preference", "other_conflict"),
-)
+_CLASSES = {*CLASSES, "first_first", "second_second"}
+_STEP_EVENTS = (*EVENTS, "accuracy_non_ties")
+_STEP = re.compile(rf"({'|'.join(_STEP_EVENTS)})_(\d+)(?:@|$)")
+_PLAIN_UNITS = ("share", "1")
 _MARKS = ("†", "‡", "§", "¶")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quantity:
-    """One characteristic as printed; ``marks`` point at the section's remarks."""
+    """One characteristic as printed; ``marks`` point at the section's remarks, ``unit`` is "" for a plain number."""
 
+    key: str
     symbol: str
     title: str
+    unit: str
     meaning: str
     low: str
     estimate: str
@@ -55,6 +63,30 @@ class Quantity:
     reason: str
     marks: str
 
+    @property
+    def has_number(self) -> bool:
+        """Whether there is an estimate, a bound or a limit to print."""
+        return (self.low, self.estimate, self.high) != (NO_NUMBER,) * 3
+
+    @property
+    def limits(self) -> str:
+        """Low and high in one: ``0.556–0.748``, "" where neither is known."""
+        return "" if self.low == self.high == NO_NUMBER else f"{self.low}–{self.high}"
+
+    @property
+    def n_and_tasks(self) -> str:
+        """``199 (20)``, or n alone where the log names no tasks."""
+        return self.n if self.tasks == NO_NUMBER else f"{self.n} ({self.tasks})"
+
+    @property
+    def remark(self) -> str:
+        """Why a side is open or the quantity is not resolved, as a sentence; "" where nothing is."""
+        if not self.reason:
+            return ""
+        label = "Open limits: " if self.status == "measured" else ""
+        sentence = f"{label}{self.reason}"
+        return f"{sentence[0].upper()}{sentence[1:]}."
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
@@ -62,6 +94,41 @@ class Group:
 
     conditions: str
     quantities: tuple[Quantity, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """The shares of one quality step side by side, None for an event that was not measured in this arm."""
+
+    delta_q: int
+    shares: tuple[Quantity | None, ...]
+
+    @property
+    def first(self) -> Quantity:
+        """The share that n and method are those of."""
+        return next(share for share in self.shares if share is not None)
+
+    @property
+    def marks(self) -> str:
+        """The marks of all shares."""
+        return " ".join(dict.fromkeys(mark for share in self.shares if share for mark in share.marks.split()))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepGroup:
+    """The steps of one arm, or of one order of the prefix arm; ``suffix`` is what their keys carry behind @."""
+
+    suffix: str
+    conditions: str
+    steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepTable:
+    """The ladder's shares, a row for each step; ``events`` are (symbol, title) of the columns."""
+
+    events: tuple[tuple[str, str], ...]
+    groups: tuple[StepGroup, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,11 +142,15 @@ class Absence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
-    """One section of the table of characteristics; ``remarks`` are (mark, sentence)."""
+    """One section of the table of characteristics; ``remarks`` are (mark, sentence).
+
+    The shares of the ladder's steps are ``step_groups``, all else with a number is ``groups``.
+    """
 
     name: str
     title: str
     groups: tuple[Group, ...]
+    step_groups: tuple[Group, ...]
     absences: tuple[Absence, ...]
     remarks: tuple[tuple[str, str], ...]
 
@@ -101,25 +172,65 @@ def summary(sheet: Sheet) -> tuple[Quantity, ...]:
 def summary_remarks(sheet: Sheet) -> tuple[tuple[str, str], ...]:
     """The remarks that the rows of the first page point at."""
     keys = set(sheet["summary"]["rows"])
-    return _remarks(_marks([row for row in sheet["characteristics"] if row["key"] in keys]))
+    return tuple(_marks([row for row in sheet["characteristics"] if row["key"] in keys]).values())
 
 
 def _has_number(row: Mapping[str, Any]) -> bool:
-    return row["status"] in ("measured", "bounded")
+    return any(row[name] is not None for name in ("low", "estimate", "high"))
 
 
 def _section(name: str, rows: Sequence[Mapping[str, Any]]) -> Section:
     marks = _marks(rows)
-    groups: dict[str, list[Quantity]] = {}
-    for row in filter(_has_number, rows):
-        groups.setdefault(row["conditions"], []).append(_quantity(row, marks))
+    found = [row for row in rows if _has_number(row)]
     return Section(
         name=name,
         title=SECTION_TITLES[name],
-        groups=tuple(Group(conditions=key, quantities=tuple(members)) for key, members in groups.items()),
+        groups=_groups([row for row in found if not _STEP.match(row["key"])], marks),
+        step_groups=_groups([row for row in found if _STEP.match(row["key"])], marks),
         absences=_absences(row for row in rows if not _has_number(row)),
-        remarks=_remarks(marks),
+        remarks=tuple(marks.values()),
     )
+
+
+def _groups(rows: Iterable[Mapping[str, Any]], marks: Marks) -> tuple[Group, ...]:
+    groups: dict[str, list[Quantity]] = {}
+    for row in rows:
+        groups.setdefault(row["conditions"], []).append(_quantity(row, marks))
+    return tuple(Group(conditions=key, quantities=tuple(members)) for key, members in groups.items())
+
+
+def step_table(groups: Sequence[Group]) -> StepTable:
+    """Step groups as a table: one row a step, its events side by side, no column for an event without any number."""
+    found: dict[tuple[str, str], dict[int, dict[str, Quantity]]] = {}
+    for group in groups:
+        for quantity in group.quantities:
+            event, delta_q = _event_and_step(quantity)
+            place = (group.conditions, quantity.key.partition("@")[2])
+            found.setdefault(place, {}).setdefault(delta_q, {})[event] = quantity
+    rows = [row for steps in found.values() for row in steps.values()]
+    events = [event for event in _STEP_EVENTS if any(event in row for row in rows)]
+    first = [next(row[event] for row in rows if event in row) for event in events]
+    return StepTable(
+        events=tuple((quantity.symbol.partition("(")[0], quantity.title) for quantity in first),
+        groups=tuple(
+            StepGroup(
+                suffix=suffix,
+                conditions=conditions,
+                steps=tuple(
+                    Step(delta_q=delta_q, shares=tuple(row.get(event) for event in events))
+                    for delta_q, row in sorted(steps.items())
+                ),
+            )
+            for (conditions, suffix), steps in found.items()
+        ),
+    )
+
+
+def _event_and_step(quantity: Quantity) -> tuple[str, int]:
+    match = _STEP.match(quantity.key)
+    if match is None:
+        raise ValueError(f"{quantity.key} is no share of a ladder's step")
+    return match.group(1), int(match.group(2))
 
 
 def _absences(rows: Iterable[Mapping[str, Any]]) -> tuple[Absence, ...]:
@@ -138,17 +249,20 @@ def _absences(rows: Iterable[Mapping[str, Any]]) -> tuple[Absence, ...]:
     )
 
 
-def _marks(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """A mark for each flag that occurs in some rows."""
-    flags = dict.fromkeys(flag for row in rows for flag in row["flags"])
-    return {flag: _MARKS[place % len(_MARKS)] * (place // len(_MARKS) + 1) for place, flag in enumerate(flags)}
+def _marks(rows: Sequence[Mapping[str, Any]]) -> Marks:
+    """A mark and a sentence for each flag of some rows, and for each reason that several rows with a number share."""
+    often = Counter(row["reason"] for row in rows if _has_number(row))
+    sentences: dict[str, str] = {}
+    for row in rows:
+        for flag in row["flags"]:
+            sentences[flag] = _REMARKS.get(flag, f"{words(flag)}.")
+        if row["reason"] and often[row["reason"]] > 1:
+            sentences[row["reason"]] = f"Open limits: {row['reason']}."
+    signs = (_MARKS[place % len(_MARKS)] * (place // len(_MARKS) + 1) for place in range(len(sentences)))
+    return {note: (sign, sentence) for sign, (note, sentence) in zip(signs, sentences.items(), strict=True)}
 
 
-def _remarks(marks: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    return tuple((mark, _REMARKS.get(flag, f"{words(flag)}.")) for flag, mark in marks.items())
-
-
-def _quantity(row: Mapping[str, Any], marks: Mapping[str, str]) -> Quantity:
+def _quantity(row: Mapping[str, Any], marks: Marks) -> Quantity:
     unit = row["unit"]
     low, estimate, high = (number(row[name], unit) for name in ("low", "estimate", "high"))
     if row["status"] == "bounded":
@@ -156,8 +270,10 @@ def _quantity(row: Mapping[str, Any], marks: Mapping[str, str]) -> Quantity:
         estimate = f"≤ {high}" if row["high"] is not None else f"> {low}"
         low = high = NO_NUMBER
     return Quantity(
+        key=row["key"],
         symbol=row["symbol"],
         title=row["title"],
+        unit="" if unit in _PLAIN_UNITS else unit,
         meaning=row["meaning"],
         low=low,
         estimate=estimate,
@@ -166,102 +282,26 @@ def _quantity(row: Mapping[str, Any], marks: Mapping[str, str]) -> Quantity:
         tasks=NO_NUMBER if row["n_clusters"] is None else count(row["n_clusters"]),
         method=row["method"],
         status=words(row["status"]),
-        reason=row["reason"],
-        marks=" ".join(marks[flag] for flag in row["flags"]),
+        reason="" if row["reason"] in marks else row["reason"],
+        marks=" ".join(marks[note][0] for note in (*row["flags"], row["reason"]) if note in marks),
     )
-
-
-def identity_rows(sheet: Sheet) -> tuple[tuple[str, str], ...]:
-    """The title block: (label, text)."""
-    judge, bank, design, validity = (sheet[part] for part in ("judge", "bank", "design", "validity"))
-    rows = [
-        ("Prompt", judge["prompt"] or "unknown"),
-        ("Judge id", judge["judge_id"]),
-        ("Bank", _bank(bank)),
-        ("Design", _design(design)),
-        ("Trials", trial_dates(sheet) or "dates not recorded"),
-        ("Readings", f"{count(validity['valid'])} valid of {count(validity['readings'])}"),
-    ]
-    if not sheet["readings"]["ties_allowed"]:
-        rows.insert(1, ("Verdicts", "first or second; the prompt allows no tie"))
-    return tuple(rows)
-
-
-def _bank(bank: Mapping[str, Any]) -> str:
-    details = [f"{count(bank['tasks'])} tasks"] if bank.get("tasks") else []
-    details += [bank["hash"]] if bank.get("hash") else []
-    name = str(bank.get("name") or "unknown")
-    return f"{name} ({', '.join(details)})" if details else name
-
-
-def _design(design: Mapping[str, Any]) -> str:
-    name = str(design.get("name") or "unknown")
-    planned, answered = design.get("planned"), design.get("answered")
-    return f"{name}, {count(answered)} of {count(planned)} calls answered" if planned and answered is not None else name
-
-
-def trial_dates(sheet: Sheet) -> str:
-    """The days of the first and the last trial, "" where they are not recorded."""
-    provenance = sheet["provenance"]
-    days = [str(provenance[name])[:10] for name in ("first_trial", "last_trial") if provenance.get(name)]
-    return " to ".join(dict.fromkeys(days))
-
-
-def operation_rows(sheet: Sheet) -> tuple[tuple[str, str], ...]:
-    """How the judge ran: (label, text); empty where the sheet does not tell."""
-    operation = sheet["operation"]
-    if operation is None:
-        return ()
-    failed = operation.get("failed_attempts") or {}
-    failures = ", ".join(f"{words(kind)} {count(times)}" for kind, times in failed.items())
-    return (
-        ("Calls", count(operation.get("calls"))),
-        ("Attempts", count(operation.get("attempts"))),
-        ("Failed attempts", failures or ("none" if operation.get("failed_attempts") == {} else "not recorded")),
-        ("Latency, median", _seconds(operation.get("latency_median_s"))),
-        ("Latency, 95th percentile", _seconds(operation.get("latency_p95_s"))),
-        ("Prompt tokens", count(operation.get("prompt_tokens"))),
-        ("Completion tokens", count(operation.get("completion_tokens"))),
-        ("Calls with token counts", count(operation.get("calls_with_token_counts"))),
-    )
-
-
-def _seconds(value: float | None) -> str:
-    return "not recorded" if value is None else f"{value:.3g} s"
-
-
-def limit_rows(sheet: Sheet) -> tuple[tuple[str, str], ...]:
-    """Where the flags rise: (name, limit)."""
-    return tuple((words(name), f"{limit:g}") for name, limit in sheet["limits"].items())
-
-
-def provenance_rows(sheet: Sheet) -> tuple[tuple[str, str], ...]:
-    """How to make the sheet again: (label, text), with the judge's settings that the provenance lacks."""
-    judge, provenance = sheet["judge"], sheet["provenance"]
-    rows = [(words(name), _plain(value)) for name, value in provenance.items()]
-    settings = ("adapter", "model", "reported_models", "decoding")
-    rows += [(f"judge {words(name)}", _plain(judge[name])) for name in settings if name in judge]
-    return tuple(rows)
-
-
-def _plain(value: object) -> str:
-    """Any JSON value in words."""
-    if isinstance(value, Mapping):
-        return ", ".join(f"{words(str(key))} {_plain(item)}" for key, item in value.items()) or "none"
-    if isinstance(value, list | tuple):
-        return ", ".join(map(_plain, value)) or "none"
-    return "not recorded" if value is None or value == "" else str(value)
-
-
-def arm_conditions(arm: str) -> str:
-    """What an arm of the ladder shows, in words."""
-    return "both in the same phrasing, no filler" if arm == "prefix" else define(f"p_correct_1@{arm}").conditions
 
 
 def meanings(sheet: Sheet) -> tuple[tuple[str, str, str], ...]:
     """The glossary: (symbol, title, meaning) for each title that occurs on the sheet, once."""
+    return _meanings(sheet["characteristics"])
+
+
+def further_meanings(sheet: Sheet) -> tuple[tuple[str, str, str], ...]:
+    """The glossary of what has a number and is not explained on the first page: enough for paper."""
+    explained = {row["title"] for row in sheet["characteristics"] if row["key"] in sheet["summary"]["rows"]}
+    rows = filter(_has_number, sheet["characteristics"])
+    return _meanings(row for row in rows if row["title"] not in explained)
+
+
+def _meanings(rows: Iterable[Mapping[str, Any]]) -> tuple[tuple[str, str, str], ...]:
     first: dict[str, tuple[str, str, str]] = {}
-    for row in sheet["characteristics"]:
+    for row in rows:
         first.setdefault(row["title"], (row["symbol"], row["title"], row["meaning"]))
     return tuple(first.values())
 

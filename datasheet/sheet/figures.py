@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
+from datasheet.analysis.ladder import THRESHOLD_SHARE
 from datasheet.sheet.formats import number
 from datasheet.visible import visible
 
@@ -17,7 +18,6 @@ Point = Mapping[str, Any]
 """A point of ``curves.ladder``: arm, delta_q, n, and a share with its limits for each event."""
 
 INK, MUTED, GRID, PAPER = "#1c2026", "#5a6270", "#d9dce1", "#ffffff"
-TARGET = 0.75
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +36,14 @@ _LOOKS = (
     _Look(event="p_correct", label="better answer", name="s1", colour="#12507b", dashes="", shape="circle"),
     _Look(event="miss_by_tie", label="tie", name="s2", colour="#8a6100", dashes="6 3", shape="square"),
     _Look(event="wrong_choice", label="worse answer", name="s3", colour="#a3243b", dashes="1.5 3", shape="triangle"),
+)
+_OPPOSED = _Look(
+    event="p_correct",
+    label="better answer where the worse one is longer",
+    name="s4",
+    colour="#6b3fa0",
+    dashes="8 2.5 1.5 2.5",
+    shape="diamond",
 )
 
 
@@ -109,7 +117,7 @@ class _Axes:
             parts.append(
                 _text(label, self.left - 6, y + 4, text_anchor="end", font_size=size, name="muted", fill=MUTED)
             )
-        y = self.y(TARGET)
+        y = self.y(THRESHOLD_SHARE)
         parts.append(_line(self.left, y, right, y, stroke=MUTED, name="axis", stroke_width=0.8, stroke_dasharray="2 3"))
         parts.append(_line(self.left, bottom, right, bottom, stroke=INK, name="axis", stroke_width=1))
         for step in self.steps:
@@ -127,6 +135,10 @@ def _marker(look: _Look, x: float, y: float) -> str:
             "rect", x=x - 3.6, y=y - 3.6, width=7.2, height=7.2, fill=PAPER, stroke=look.colour, stroke_width=1.6,
             name=f"{look.name} open",
         )  # fmt: skip
+    if look.shape == "diamond":
+        corners = f"{x:.2f},{y - 5.4:.2f} {x + 5.4:.2f},{y:.2f} {x:.2f},{y + 5.4:.2f} {x - 5.4:.2f},{y:.2f}"
+        return _tag("polygon", points=corners, fill=PAPER, stroke=look.colour, stroke_width=1.6,
+                    name=f"{look.name} open")  # fmt: skip
     corners = f"{x:.2f},{y - 4.6:.2f} {x + 4.4:.2f},{y + 3.4:.2f} {x - 4.4:.2f},{y + 3.4:.2f}"
     return _tag("polygon", points=corners, fill=look.colour, name=f"{look.name} solid")
 
@@ -154,26 +166,42 @@ def _described(points: Sequence[Point], event: str) -> str:
     return ", ".join(f"{number(point[event]['share'])} at ΔQ {point['delta_q']}" for point in points)
 
 
-def ladder_curve(points: Sequence[Point], *, ties_allowed: bool) -> str:
-    """The shares of better answer, tie and worse answer against the quality difference, with interval bars."""
-    points = _ascending(points)
-    looks = [look for look in _LOOKS if ties_allowed or look.event != "miss_by_tie"]
-    axes = _Axes(left=40, top=34, width=386, height=196, steps=[point["delta_q"] for point in points])
+def ladder_curve(points: Sequence[Point], opposed: Sequence[Point], *, ties_allowed: bool) -> str:
+    """The shares of better answer, tie and worse answer against the quality difference, with interval bars.
+
+    ``opposed`` are points of an arm where length speaks for the worse answer; their P_correct is drawn beside.
+    """
+    points, opposed = _ascending(points), _ascending(opposed)
+    drawn = [(look, points) for look in _LOOKS if ties_allowed or look.event != "miss_by_tie"]
+    drawn += [(_OPPOSED, opposed)] if opposed else []
+    steps = sorted({point["delta_q"] for point in (*points, *opposed)})
+    axes = _Axes(left=40, top=58 if opposed else 34, width=386, height=196, steps=steps)
+    bottom = axes.top + axes.height
     parts = axes.frame((0, 0.25, 0.5, 0.75, 1), 12)
-    parts.append(_text("quality difference ΔQ (steps)", axes.left + axes.width / 2, 266, text_anchor="middle"))
-    for place, look in enumerate(reversed(looks)):
-        parts += _series(axes, points, look, nudge=(len(looks) - 1 - place - (len(looks) - 1) / 2) * 9)
-    x = 46.0
-    for look in looks:
-        parts.append(_line(x, 14, x + 26, 14, stroke=look.colour, name=look.name, stroke_width=1.4,
-                           stroke_dasharray=look.dashes))  # fmt: skip
-        parts += [_marker(look, x + 13, 14), _text(look.label, x + 32, 18)]
-        x += 60 + 6.6 * len(look.label)
+    parts.append(_text("quality difference ΔQ (steps)", axes.left + axes.width / 2, bottom + 36, text_anchor="middle"))
+    for place, (look, series) in reversed(list(enumerate(drawn))):
+        parts += _series(axes, series, look, nudge=(place - (len(drawn) - 1) / 2) * 9)
+    parts += _legend([look for look, _ in drawn])
     title = f"Share of readings that prefer the better answer, by quality difference: {_described(points, 'p_correct')}"
     description = f"Worse answer preferred: {_described(points, 'wrong_choice')}"
     if ties_allowed:
         description = f"Called a tie: {_described(points, 'miss_by_tie')}. {description}"
-    return _svg("ladder-curve", title, description, (440, 274), parts)
+    if opposed:
+        description += f". Better answer preferred where the worse one is longer: {_described(opposed, 'p_correct')}"
+    return _svg("ladder-curve", title, description, (440, bottom + 44), parts)
+
+
+def _legend(looks: Sequence[_Look]) -> list[str]:
+    """The looks of the prefix arm's events on a first line, that of the opposed arm on a second."""
+    parts, x, y = [], 46.0, 14.0
+    for look in looks:
+        if look is _OPPOSED:
+            x, y = 46.0, 34.0
+        parts.append(_line(x, y, x + 26, y, stroke=look.colour, name=look.name, stroke_width=1.4,
+                           stroke_dasharray=look.dashes))  # fmt: skip
+        parts += [_marker(look, x + 13, y), _text(look.label, x + 32, y + 4)]
+        x += 60 + 6.6 * len(look.label)
+    return parts
 
 
 def arm_panel(place: int, arm: str, points: Sequence[Point], prefix: Sequence[Point], steps: Sequence[int]) -> str:

@@ -23,8 +23,10 @@ def p_value(p: float | None) -> str:
     """A p value with two significant digits."""
     if p is None:
         return NO_NUMBER
-    if p == 0 or p >= 0.0001:
-        return f"{p:.2g}"
+    if p == 0:
+        return "0"
+    if p >= 0.0001:
+        return f"{p:#.2g}"
     mantissa, exponent = f"{p:.1e}".split("e")
     return f"{mantissa} × 10{str(int(exponent)).translate(_SUPERSCRIPTS)}"
 
@@ -32,6 +34,11 @@ def p_value(p: float | None) -> str:
 def count(value: int | None) -> str:
     """A count, with thousands apart; "not recorded" where there is none."""
     return "not recorded" if value is None else f"{value:,}"
+
+
+def counted(value: int, thing: str) -> str:
+    """A count of things: "1 task", "20 tasks"."""
+    return f"{value:,} {thing}" if value == 1 else f"{value:,} {thing}s"
 
 
 def percent(level: float) -> str:

@@ -9,13 +9,12 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, UndefinedError
 from markupsafe import Markup
 
+from datasheet.analysis.ladder import OPPOSED_ARMS, PREFIX_ARM, THRESHOLD_SHARE
 from datasheet.errors import RenderError
 from datasheet.resources import templates_folder
-from datasheet.sheet import content, figures
-from datasheet.sheet.formats import count, number, p_value, percent, words
+from datasheet.sheet import content, facts, figures
+from datasheet.sheet.formats import count, counted, number, p_value, percent, words
 from datasheet.visible import visible
-
-PREFIX_ARM = "prefix"
 
 
 def render_html(sheet: Mapping[str, Any]) -> str:
@@ -29,20 +28,25 @@ def render_html(sheet: Mapping[str, Any]) -> str:
     return _render("datasheet.html.j2", sheet)
 
 
-def render_print_html(sheet: Mapping[str, Any]) -> str:
-    """The same content laid out for A4 pages; :func:`datasheet.sheet.pdf.write_pdf` prints it.
+def render_print_html(sheet: Mapping[str, Any], *, created: str) -> str:
+    """The same content laid out for A4 pages; :func:`datasheet.sheet.pdf.render_pdf` prints it.
+
+    Parameters
+    ----------
+    created
+        The time that the document bears, as an ISO date and time.
 
     Raises
     ------
     RenderError
         The sheet lacks a part that its schema requires.
     """
-    return _render("datasheet.print.html.j2", sheet)
+    return _render("datasheet.print.html.j2", sheet, created=created)
 
 
-def _render(template: str, sheet: Mapping[str, Any]) -> str:
+def _render(template: str, sheet: Mapping[str, Any], **more: str) -> str:
     try:
-        return _environment().get_template(template).render(sheet=sheet, **_parts(sheet))
+        return _environment().get_template(template).render(sheet=sheet, **_parts(sheet), **more)
     except (KeyError, TypeError, ValueError, UndefinedError) as error:
         raise RenderError(
             f"expected a datasheet that follows datasheet.schema.json, but this one does not ({error}); build it again"
@@ -59,7 +63,8 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"words": words, "count": count, "number": number, "p_value": p_value, "percent": percent}
+    environment.filters |= {"words": words, "count": count, "counted": counted, "number": number}
+    environment.filters |= {"p_value": p_value, "percent": percent}
     environment.filters["cut"] = lambda text, most: visible(text, most=most)
     return environment
 
@@ -80,39 +85,53 @@ def _parts(sheet: Mapping[str, Any]) -> dict[str, Any]:
     flags = sheet["profile"]["flag_states"]
     found, expected = content.segments(sheet)
     return {
-        "identity": content.identity_rows(sheet),
+        "identity": facts.identity_rows(sheet),
+        "running": facts.running_title(sheet),
+        "class_letter": facts.class_in_words(sheet),
+        "limits_rest_on": facts.limits_rest_on(sheet),
+        "n_head": "n (tasks)" if sheet["readings"]["tasks"] else "n",
         "summary": content.summary(sheet),
         "summary_remarks": content.summary_remarks(sheet),
         "sections": content.sections(sheet),
+        "step_table": content.step_table,
         "meanings": content.meanings(sheet),
+        "further_meanings": content.further_meanings(sheet),
         "flags_by_state": {
             state: [flag for flag in flags if flag["state"] == state]
             for state in ("raised", "open", "cleared", "not_measured", "not_applicable")
         },
         "curve": _curve(sheet),
+        "target": f"{THRESHOLD_SHARE:g}",
+        "no_curve": facts.no_curve_reason(sheet),
         "arms": _arms(sheet),
         "classes": content.class_rows(sheet),
         "bars": Markup(figures.decomposition_bars(found, expected)) if found else None,
         "swatch": lambda symbol: Markup(figures.swatch(symbol)),
-        "operation": content.operation_rows(sheet),
-        "limits": content.limit_rows(sheet),
-        "provenance": content.provenance_rows(sheet),
+        "operation": facts.operation_rows(sheet),
+        "limits": facts.limit_rows(sheet),
+        "provenance": facts.provenance_rows(sheet),
     }
 
 
-def _prefix(sheet: Mapping[str, Any]) -> list[Any]:
-    return [point for point in sheet["curves"]["ladder"] if point["arm"] == PREFIX_ARM]
+def _points(sheet: Mapping[str, Any], arm: str) -> list[Any]:
+    return [point for point in sheet["curves"]["ladder"] if point["arm"] == arm]
 
 
 def _curve(sheet: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    points = _prefix(sheet)
+    """The figure of the first page: the prefix arm, and the first arm where length speaks for the worse answer."""
+    points = _points(sheet, PREFIX_ARM)
     if not points:
         return None
+    opposed_arm = next((arm for arm in OPPOSED_ARMS if _points(sheet, arm)), "")
+    opposed = _points(sheet, opposed_arm)
     return {
-        "svg": Markup(figures.ladder_curve(points, ties_allowed=sheet["readings"]["ties_allowed"])),
+        "svg": Markup(figures.ladder_curve(points, opposed, ties_allowed=sheet["readings"]["ties_allowed"])),
         "points": points,
         "n": sum(point["n"] for point in points),
         "level": points[0]["confidence_level"],
+        "opposed_arm": opposed_arm,
+        "opposed": opposed,
+        "n_opposed": sum(point["n"] for point in opposed),
     }
 
 
@@ -122,15 +141,15 @@ def _arms(sheet: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     names = sorted({point["arm"] for point in ladder}, key=lambda arm: (arm != PREFIX_ARM, arm))
     if len(names) < 2:
         return []
-    prefix, steps = _prefix(sheet), sorted({point["delta_q"] for point in ladder})
+    prefix, steps = _points(sheet, PREFIX_ARM), sorted({point["delta_q"] for point in ladder})
     panels: list[Mapping[str, Any]] = []
     for place, arm in enumerate(names):
-        points = [point for point in ladder if point["arm"] == arm]
+        points = _points(sheet, arm)
         behind = [] if arm == PREFIX_ARM else prefix
         panels.append(
             {
                 "name": arm,
-                "conditions": content.arm_conditions(arm),
+                "conditions": facts.arm_conditions(arm),
                 "n": sum(point["n"] for point in points),
                 "svg": Markup(figures.arm_panel(place, arm, points, behind, steps)),
             }

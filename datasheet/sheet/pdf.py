@@ -7,14 +7,12 @@ import importlib
 import os
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 from datasheet.errors import RenderError
 from datasheet.resources import templates_folder
 from datasheet.sheet.attachment import ATTACHMENT_NAME
 from datasheet.sheet.html import render_print_html
-from datasheet.sheet.schema import dump_sheet
 
 FONTS = ("NotoSans-Regular.ttf", "NotoSans-Bold.ttf", "NotoSansMath-Regular.ttf")
 _FONT_SCHEME = "datasheet-font:"
@@ -22,15 +20,6 @@ _MISSING = (
     "expected Pango to write the PDF, but it can't be loaded; the HTML and the JSON need nothing more.\n"
     "Debian and Ubuntu: apt install libpango-1.0-0 libpangoft2-1.0-0 libharfbuzz-subset0; macOS: brew install pango"
 )
-
-
-def pdf_missing_reason() -> str | None:
-    """Why no PDF can be written here (two lines that name the packages to install), or None."""
-    try:
-        _weasyprint()
-    except RenderError as error:
-        return str(error)
-    return None
 
 
 def render_pdf(sheet: Mapping[str, Any], *, attachment: bytes) -> bytes:
@@ -44,10 +33,11 @@ def render_pdf(sheet: Mapping[str, Any], *, attachment: bytes) -> bytes:
     Raises
     ------
     RenderError
-        Pango is missing, or the sheet does not follow its schema.
+        Pango is missing, the sheet does not follow its schema, or SOURCE_DATE_EPOCH is no number of seconds.
     """
     weasyprint = _weasyprint()
     made = _made_at(sheet)
+    page = render_print_html(sheet, created=made.isoformat(timespec="seconds").replace("+00:00", "Z"))
     attached = weasyprint.Attachment(
         string=attachment,
         name=ATTACHMENT_NAME,
@@ -57,7 +47,7 @@ def render_pdf(sheet: Mapping[str, Any], *, attachment: bytes) -> bytes:
         relationship="Data",
     )
     try:
-        document = weasyprint.HTML(string=render_print_html(sheet), url_fetcher=font_fetcher())
+        document = weasyprint.HTML(string=page, url_fetcher=font_fetcher())
         content: bytes = document.write_pdf(
             attachments=[attached],
             pdf_variant="pdf/ua-1",
@@ -66,21 +56,6 @@ def render_pdf(sheet: Mapping[str, Any], *, attachment: bytes) -> bytes:
     except importlib.import_module("weasyprint.urls").FatalURLFetchingError as error:
         raise RenderError(f"a datasheet's PDF may load nothing but the package's fonts: {error}") from error
     return content
-
-
-def write_pdf(sheet: Mapping[str, Any], path: str | os.PathLike[str]) -> None:
-    """Write the datasheet as a PDF with its own ``datasheet.json`` attached.
-
-    Raises
-    ------
-    RenderError
-        As :func:`render_pdf`, or the file can't be written.
-    """
-    content = render_pdf(sheet, attachment=dump_sheet(sheet))
-    try:
-        Path(path).write_bytes(content)
-    except OSError as error:
-        raise RenderError(f"{path}: the PDF can't be written ({error.strerror or error})") from error
 
 
 def font_fetcher() -> Any:
@@ -107,9 +82,24 @@ def _weasyprint() -> Any:
 
 
 def _made_at(sheet: Mapping[str, Any]) -> datetime:
-    """The time of the last trial (a document has no clock of its own); the epoch where it is not recorded."""
+    """SOURCE_DATE_EPOCH where it is set, else the time of the last trial, else the epoch: never the clock."""
+    seconds = os.environ.get("SOURCE_DATE_EPOCH")
+    if seconds is not None:
+        return _since_epoch(seconds)
     try:
         made = datetime.fromisoformat(str(sheet["provenance"].get("last_trial")))
-    except ValueError:
+        return made.astimezone(UTC) if made.tzinfo else made.replace(tzinfo=UTC)
+    except (ValueError, OverflowError):
         return datetime.fromtimestamp(0, UTC)
-    return made.astimezone(UTC) if made.tzinfo else made.replace(tzinfo=UTC)
+
+
+def _since_epoch(seconds: str) -> datetime:
+    try:
+        if seconds.isascii() and seconds.isdigit():
+            return datetime.fromtimestamp(int(seconds), UTC)
+    except (ValueError, OverflowError, OSError):
+        pass  # More seconds than a date can hold: as wrong as a word.
+    raise RenderError(
+        f"expected SOURCE_DATE_EPOCH as a whole number of seconds since 1970, found {seconds[:40]!r}; "
+        "set it so, or unset it"
+    )

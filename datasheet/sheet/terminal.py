@@ -8,8 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from datasheet.sheet import content
+from datasheet.sheet import content, facts
 from datasheet.sheet.content import Quantity, Section
+from datasheet.sheet.formats import NO_NUMBER
 from datasheet.visible import visible
 
 _GAP = "  "
@@ -32,11 +33,11 @@ def _lines(sheet: Mapping[str, Any], width: int) -> Iterator[str]:
     if judge["simulated"]:
         yield from [*_wrapped("SIMULATED: the readings come from a simulated observer, not from a model.", width), ""]
     yield from _wrapped(f"Judge datasheet: {_flat(judge['name'])[:200]}", width)
-    yield from _pairs(content.identity_rows(sheet), width)
+    yield from _pairs(facts.identity_rows(sheet), width)
     yield ""
     yield from _wrapped(sheet["summary"]["sentence"], width)
-    letter = f"class {profile['class']}" if profile["class"] else "no class letter"
-    yield from ["", *_wrapped(f"Profile: {profile['name']} ({letter}); {profile['rule']}", width)]
+    letter = f" ({facts.class_in_words(sheet)})" if profile["class"] else ""
+    yield from ["", *_wrapped(f"Profile: {profile['name']}{letter}; {profile['rule']}", width)]
     for flag in profile["flag_states"]:
         yield from _wrapped(f"{flag['state'].replace('_', ' '):<14} {flag['name']}", width, indent=2)
     summary = content.summary(sheet)
@@ -44,26 +45,28 @@ def _lines(sheet: Mapping[str, Any], width: int) -> Iterator[str]:
     yield from ["", layout.head(), *layout.rows(summary)]
     for mark, sentence in content.summary_remarks(sheet):
         yield from _wrapped(f"{mark} {sentence}", width, indent=2)
-    yield from _wrapped("Low and high are intervals, not guaranteed limits.", width)
+    note = f"Low and high are intervals, not guaranteed limits; {facts.limits_rest_on(sheet)}."
+    yield from _wrapped(note, width)
     yield from ["", *_wrapped(f"Use it for: {profile['use_for']}", width)]
     yield from _wrapped(f"Not for: {profile['not_for']}", width)
     decides = [f"{item['flag']}: {item['needs']}" for item in sheet["summary"]["decides"]]
     yield from _listed("What would decide what is undetermined", decides, width)
     for section in content.sections(sheet):
         yield from _section(section, width)
-    yield from ["", "Operation", *_pairs(content.operation_rows(sheet) or [("", "not recorded")], width)]
+    yield from ["", "Operation", *_pairs(facts.operation_rows(sheet) or [("", "not recorded")], width)]
     yield from _listed("Limits of use", sheet["limits_of_use"], width)
     yield from _listed("Not claimed", sheet["non_claims"], width)
     yield from _listed("Notes", sheet["notes"], width)
-    yield from ["", "Provenance", *_pairs(content.provenance_rows(sheet), width)]
+    yield from ["", "Provenance", *_pairs(facts.provenance_rows(sheet), width)]
 
 
 def _section(section: Section, width: int) -> Iterator[str]:
-    layout = _Layout.of([quantity for group in section.groups for quantity in group.quantities], width)
+    groups = (*section.step_groups, *section.groups)
+    layout = _Layout.of([quantity for group in groups for quantity in group.quantities], width)
     yield from ["", section.title]
-    if section.groups:
+    if groups:
         yield layout.head()
-    for group in section.groups:
+    for group in groups:
         yield from _wrapped(f"- {group.conditions}", width)
         yield from layout.rows(group.quantities)
     for mark, sentence in section.remarks:
@@ -75,7 +78,10 @@ def _section(section: Section, width: int) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Layout:
-    """Column widths of a table: the title gives way first, and goes where there is no room for it."""
+    """Column widths of a table: the title gives way first, and goes where there is no room for it.
+
+    Tasks, the last column of numbers, are left out where none are known.
+    """
 
     symbol: int
     title: int
@@ -85,8 +91,9 @@ class _Layout:
     @classmethod
     def of(cls, quantities: Sequence[Quantity], width: int) -> _Layout:
         rows = [_HEADS, *map(_numbers, quantities)]
-        numbers = tuple(max(_columns(row[place]) for row in rows) for place in range(len(_HEADS)))
-        room = width - sum(numbers) - len(_GAP) * (len(_HEADS) + 1)
+        shown = len(_HEADS) if any(quantity.tasks != NO_NUMBER for quantity in quantities) else len(_HEADS) - 1
+        numbers = tuple(max(_columns(row[place]) for row in rows) for place in range(shown))
+        room = width - sum(numbers) - len(_GAP) * (shown + 1)
         symbol = min(max([6, *(_columns(_symbol(quantity)) for quantity in quantities)]), max(room, 6))
         longest = max((_columns(_flat(quantity.title)) for quantity in quantities), default=0)
         return cls(symbol=symbol, title=min(room - symbol, longest), numbers=numbers, width=width)
@@ -94,7 +101,7 @@ class _Layout:
     def row(self, symbol: str, title: str, numbers: Sequence[str]) -> str:
         cells = [_fitted(symbol, self.symbol)]
         cells += [_fitted(title, self.title)] if self.title >= _LEAST_TITLE else []
-        cells += [_padded(number, columns) for number, columns in zip(numbers, self.numbers, strict=True)]
+        cells += [_padded(number, columns) for number, columns in zip(numbers, self.numbers, strict=False)]
         return _GAP.join(cells).rstrip()
 
     def head(self) -> str:
@@ -104,8 +111,8 @@ class _Layout:
         for quantity in quantities:
             yield self.row(_symbol(quantity), _flat(quantity.title), _numbers(quantity))
             if quantity.reason:
-                label = "open limits" if quantity.status == "measured" else quantity.status
-                yield from _wrapped(f"{label}: {quantity.reason}", self.width, indent=4)
+                why = quantity.remark if quantity.has_number else f"{quantity.status}: {quantity.reason}."
+                yield from _wrapped(why, self.width, indent=4)
 
 
 def _symbol(quantity: Quantity) -> str:

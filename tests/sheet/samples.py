@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -21,6 +22,7 @@ _SAMPLES: dict[str, dict[str, Any]] = {
     "bounded": {"tasks": 6, "resolution": 6.0, "criterion": 0.05},
     "never_tie": {"tasks": 6, "ties_allowed": False},
     "few": {"tasks": 3, "arms": ()},
+    "taskless": {"tasks": 3, "arms": (), "simulated": False, "named": False},
     "real": {"tasks": 3, "arms": (), "simulated": False},
     "hostile": {"tasks": 3, "arms": (HOSTILE,), "hostile": HOSTILE},
 }
@@ -45,12 +47,16 @@ def make_sheet(
     ties_allowed: bool = True,
     arms: Sequence[str] = ARMS,
     simulated: bool = True,
+    named: bool = True,
     hostile: str = "",
 ) -> dict[str, Any]:
+    """A sheet; ``named`` is whether the log gives tasks, bank, prompt and the judge's id."""
     observer = Observer(resolution=resolution, criterion=criterion, ties_allowed=ties_allowed)
     rows = list(_rows(observer, tasks=tasks, arms=arms, invalid=hostile or "no_verdict"))
+    rows = rows if named else [replace(row, task=None) for row in rows]
     readings = Readings.from_rows(rows, ties_allowed=ties_allowed)
-    return build_sheet(characterise(readings), readings, _context(simulated, ties_allowed, hostile))
+    context = _context(simulated, ties_allowed, hostile)
+    return build_sheet(characterise(readings), readings, context if named else _unnamed(context))
 
 
 class Observer:
@@ -112,4 +118,15 @@ def _context(simulated: bool, ties_allowed: bool, hostile: str) -> SheetContext:
         provenance={"command": hostile or "datasheet build", "last_trial": "2026-11-30T10:12:09Z"},
         gates=(hostile or "prefix property: 300 of 300 pairs",),
         notes=(hostile,) if hostile else (),
+    )
+
+
+def _unnamed(context: SheetContext) -> SheetContext:
+    return replace(
+        context,
+        judge={**context.judge, "name": "verdicts", "judge_id": "not given", "prompt": ""},
+        bank={"name": "not given", "hash": "not given", "tasks": 1},
+        design={"name": "not given"},
+        operation=None,
+        provenance={"command": "datasheet analyze verdicts.jsonl"},
     )

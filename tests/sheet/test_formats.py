@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from datasheet.sheet.formats import count, number, p_value, percent, words
+from datasheet.sheet.formats import count, counted, number, p_value, percent, words
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,16 @@ def test_a_quantity_in_its_unit(value: float | None, unit: str, printed: str) ->
 
 @pytest.mark.parametrize(
     ("p", "printed"),
-    [(0.1924, "0.19"), (1.0, "1"), (0.0213, "0.021"), (9.63e-35, "9.6 × 10⁻³⁵"), (0.0, "0"), (None, "–")],
+    [
+        (0.1924, "0.19"),
+        (0.5, "0.50"),
+        (1.0, "1.0"),
+        (0.00015, "0.00015"),
+        (0.0213, "0.021"),
+        (9.63e-35, "9.6 × 10⁻³⁵"),
+        (0.0, "0"),
+        (None, "–"),
+    ],
 )
 def test_p_values_have_two_significant_digits(p: float | None, printed: str) -> None:
     assert p_value(p) == printed
@@ -31,5 +40,7 @@ def test_p_values_have_two_significant_digits(p: float | None, printed: str) -> 
 def test_counts_levels_and_names() -> None:
     assert count(812345) == "812,345"
     assert count(None) == "not recorded"
+    assert counted(1, "task") == "1 task"
+    assert counted(1460, "task") == "1,460 tasks"
     assert percent(0.95) == "95%"
     assert words("no_verdict") == "no verdict"

@@ -6,12 +6,17 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from sheet.samples import HOSTILE, sample
+from sheet.samples import HOSTILE, make_sheet, sample
 
 from datasheet.errors import RenderError
 from datasheet.sheet.html import render_html, render_print_html
 
-SAMPLES = ("careful", "bounded", "never_tie", "few", "real", "hostile")
+SAMPLES = ("careful", "bounded", "never_tie", "few", "real", "taskless", "hostile")
+STEP = re.compile(r"(p_correct|miss_by_tie|wrong_choice|accuracy_non_ties)_\d")
+
+
+def printed(sheet: dict[str, Any]) -> str:
+    return render_print_html(sheet, created="2026-11-30T10:12:09Z")
 
 
 class Page(HTMLParser):
@@ -57,7 +62,7 @@ def test_nothing_is_loaded_and_nothing_runs(name: str) -> None:
     assert "default-src 'none'" in render_html(sample(name))
 
 
-@pytest.mark.parametrize("render", [render_html, render_print_html])
+@pytest.mark.parametrize("render", [render_html, printed])
 def test_hostile_texts_stay_text(render: Any) -> None:
     plain, hostile = Page(render(sample("few"))), Page(render(sample("hostile")))
     assert hostile.count("script") == 0
@@ -70,16 +75,32 @@ def test_hostile_texts_stay_text(render: Any) -> None:
 
 
 @pytest.mark.parametrize("name", SAMPLES)
-@pytest.mark.parametrize("render", [render_html, render_print_html])
+@pytest.mark.parametrize("render", [render_html, printed])
 def test_every_characteristic_is_there(name: str, render: Any) -> None:
     sheet = sample(name)
     text = Page(render(sheet)).text
     for row in sheet["characteristics"]:
-        if row["key"].isascii() and "script" not in row["key"]:
+        if not row["key"].isascii() or "script" in row["key"]:
+            continue
+        if STEP.match(row["key"]) and row["estimate"] is not None:
+            assert row["symbol"].partition("(")[0] in text
+            assert f"{row['estimate']:.3f} ({row['low']:.3f}–{row['high']:.3f})" in text
+            assert row["conditions"] in text
+        else:
             assert row["symbol"] in text
-            assert row["title"] in text
+        assert row["title"] in text
     assert "None" not in text
     assert "nan" not in text.split()
+
+
+@pytest.mark.parametrize("render", [render_html, printed])
+def test_the_shares_of_a_step_stand_side_by_side(render: Any) -> None:
+    sheet = sample("careful")
+    rows = {row["key"]: row for row in sheet["characteristics"]}
+    steps = [rows[f"{event}_2@terse_better"] for event in ("p_correct", "miss_by_tie", "wrong_choice")]
+    shares = " ".join(f"{row['estimate']:.3f} ({row['low']:.3f}–{row['high']:.3f})" for row in steps)
+    assert f"2 {shares} – {steps[0]['n']} ({steps[0]['n_clusters']}) {steps[0]['method']}" in Page(render(sheet)).text
+    assert "@terse_better: better answer terse, worse one wordy" in Page(render(sheet)).text
 
 
 def test_the_first_page_says_what_a_reviewer_needs() -> None:
@@ -97,8 +118,8 @@ def test_the_first_page_says_what_a_reviewer_needs() -> None:
 def test_numbers_are_printed_as_they_are() -> None:
     sheet = sample("careful")
     row = next(row for row in sheet["characteristics"] if row["key"] == "p_correct_1")
-    printed = f"{row['low']:.3f}{row['estimate']:.3f}{row['high']:.3f} {row['n']} ({row['n_clusters']})"
-    assert printed in Page(render_html(sheet)).text
+    figures = f"{row['low']:.3f}{row['estimate']:.3f}{row['high']:.3f} {row['n']} ({row['n_clusters']})"
+    assert figures in Page(render_html(sheet)).text
 
 
 def test_a_bound_prints_as_a_bound() -> None:
@@ -110,6 +131,75 @@ def test_a_bound_prints_as_a_bound() -> None:
     assert "> 5" in Page(render_html(sheet)).text
 
 
+def test_a_threshold_that_is_not_resolved_says_what_is_known() -> None:
+    sheet = sample("careful")
+    row = next(row for row in sheet["characteristics"] if row["key"] == "threshold_75_empirical")
+    row.update(status="undetermined", estimate=None, low=1, high=2, reason="not resolved: above 1 and at most 2")
+    text = Page(render_html(sheet)).text
+    assert f"Not resolved: above 1 and at most 2. 1–2 {row['n']} ({row['n_clusters']})" in text
+    assert "above its low and at most its high" in text
+
+
+@pytest.mark.parametrize("render", [render_html, printed])
+def test_a_log_without_names_says_so_once_and_speaks_of_no_tasks(render: Any) -> None:
+    sheet = sample("taskless")
+    page = Page(render(sheet))
+    assert "pairs taken as independent" in page.text
+    assert "adjusted for tasks" not in page.text
+    assert "n (tasks)" not in page.text
+    assert "Bank not given (1 task)" in page.text
+    running = [attributes["data-running"] for _, attributes in page.elements if "data-running" in attributes]
+    assert running in ([], ["Judge datasheet · verdicts"])
+    assert "adjusted for tasks" in Page(render(sample("careful"))).text
+
+
+def test_a_reason_that_rows_share_is_said_once() -> None:
+    text = Page(render_html(make_sheet(tasks=1, arms=()))).text
+    assert "Limits at 95%, for which one task is too few" in text
+    reason = "Open limits: one task only: an interval needs the spread between at least two tasks."
+    assert 1 <= text.count(reason) <= 5
+    assert "one task only" not in text.replace(reason, "")
+
+
+def test_the_class_letter_is_explained_where_there_is_one() -> None:
+    sheet = sample("careful")
+    sheet["profile"]["class"] = "B"
+    text = Page(render_html(sheet)).text
+    assert "class B: the slot decides" in text
+    assert "The classes of the published case study" in text
+    sheet["profile"]["class"] = None
+    text = Page(render_html(sheet)).text
+    assert "class letter" not in text
+    assert "case study" not in text
+
+
+def test_the_curve_tells_of_length_where_that_was_measured() -> None:
+    assert "Diamonds: how often the better answer wins where the worse one is longer (arm filled longer" in (
+        Page(render_html(sample("careful"))).text
+    )
+    assert "Diamonds" not in Page(render_html(sample("few"))).text
+
+
+def test_no_curve_gives_the_reason_of_the_characteristic() -> None:
+    sheet = sample("few")
+    sheet["curves"]["ladder"] = []
+    row = next(row for row in sheet["characteristics"] if row["key"] == "p_correct_1")
+    row.update(estimate=None, low=None, high=None, status="not_measured", reason="0 of 200 are valid")
+    assert "No curve: 0 of 200 are valid." in Page(render_html(sheet)).text
+
+
+def test_the_null_gives_all_its_tests() -> None:
+    sheet = sample("careful")
+    sheet["decomposition"]["null"].update(p_pooled=0.5, p_stable=0.00012, p_positional=1.0, n_committed=36)
+    text = Page(render_html(sheet)).text
+    assert "p = 0.50 over all pairs; p = 0.00012 among the 36 that commit in both orders, and p = 1.0 for PFP" in text
+
+
+def test_what_this_version_does_not_measure_is_named() -> None:
+    text = Page(render_html(sample("careful"))).text
+    assert "Not measured by this version: nuisance channels, calibration against people, comparison of sheets." in text
+
+
 def test_a_judge_that_may_not_tie_is_not_applicable_rather_than_dark() -> None:
     text = Page(render_html(sample("never_tie"))).text
     assert "Not applicable: DC, DC @empty, DC @identical, DC @whitespace (Dark current)" in text
@@ -119,15 +209,19 @@ def test_a_judge_that_may_not_tie_is_not_applicable_rather_than_dark() -> None:
 
 def test_what_the_model_would_give_is_named_once_with_its_reason() -> None:
     sheet = sample("careful")
-    model = [row for row in sheet["characteristics"] if row["section"] == "model" and row["status"] == "not_measured"]
-    text = Page(render_html(sheet)).text
+    model = [row for row in sheet["characteristics"] if row["section"] == "model"]
     assert len(model) > 3
-    assert text.count(f"Reason: {model[0]['reason']}.") == 1
+    for row in model:
+        row.update(status="not_measured", estimate=None, low=None, high=None, reason="needs more steps")
+    assert Page(render_html(sheet)).text.count("Reason: needs more steps.") == 1
 
 
 def test_confounding_is_said_in_words() -> None:
     assert "Confounded with length" in Page(render_html(sample("few"))).text
-    assert "Confounded with length" not in Page(render_html(sample("careful"))).text
+    plain = sample("few")
+    for row in plain["characteristics"]:
+        row["flags"] = []
+    assert "Confounded with length" not in Page(render_html(plain)).text
 
 
 def test_only_a_simulated_sheet_is_stamped() -> None:

@@ -38,3 +38,10 @@ def test_every_symbol_is_shown() -> None:
 def test_what_is_simulated_comes_first() -> None:
     assert render_terminal(sample("careful")).startswith("SIMULATED")
     assert "SIMULATED" not in render_terminal(sample("real"))
+
+
+def test_a_log_without_tasks_has_no_column_for_them() -> None:
+    heads = [line for line in render_terminal(sample("taskless")).splitlines() if line.startswith("symbol")]
+    assert heads
+    assert not any("tasks" in line for line in heads)
+    assert any("tasks" in line for line in render_terminal(sample("careful")).splitlines() if line.startswith("symbol"))

@@ -1,0 +1,140 @@
+"""What the documents say beside the characteristics: who was measured, how it ran, how to make it again.
+
+Everything here is text, still as it came: each document escapes it in its own way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from datasheet.analysis.ladder import PREFIX_ARM
+from datasheet.sheet.catalogue import define
+from datasheet.sheet.formats import count, counted, words
+
+Sheet = Mapping[str, Any]
+
+_NOT_GIVEN = "not given"
+_LETTERS = {
+    "A": "little dark current",
+    "A, Δ0 caveat": "little dark current, but preferences between equal answers",
+    "B": "the slot decides",
+}
+
+
+def identity_rows(sheet: Sheet) -> tuple[tuple[str, str], ...]:
+    """The title block: (label, text)."""
+    judge, bank, design, validity = (sheet[part] for part in ("judge", "bank", "design", "validity"))
+    rows = [
+        ("Prompt", judge["prompt"] or _NOT_GIVEN),
+        ("Judge id", judge["judge_id"]),
+        ("Bank", _bank(bank)),
+        ("Design", _design(design)),
+        ("Trials", trial_dates(sheet) or "dates not recorded"),
+        ("Readings", f"{count(validity['valid'])} valid of {count(validity['readings'])}"),
+    ]
+    if not sheet["readings"]["ties_allowed"]:
+        rows.insert(1, ("Verdicts", "first or second; the prompt allows no tie"))
+    return tuple(rows)
+
+
+def _bank(bank: Mapping[str, Any]) -> str:
+    details = [counted(bank["tasks"], "task")] if bank.get("tasks") else []
+    details += [bank["hash"]] if bank.get("hash", _NOT_GIVEN) != _NOT_GIVEN else []
+    name = str(bank.get("name") or _NOT_GIVEN)
+    return f"{name} ({', '.join(details)})" if details else name
+
+
+def _design(design: Mapping[str, Any]) -> str:
+    name = str(design.get("name") or _NOT_GIVEN)
+    planned, answered = design.get("planned"), design.get("answered")
+    if not planned or answered is None:
+        return name
+    return f"{name}, {count(answered)} of {counted(planned, 'call')} answered"
+
+
+def running_title(sheet: Sheet) -> str:
+    """The line on top of each printed page: judge, prompt and id, as far as they are known."""
+    judge = sheet["judge"]
+    names = (judge["name"][:60], (judge["prompt"] or "")[:40], judge["judge_id"][:40])
+    return " · ".join(["Judge datasheet", *(name for name in names if name and name != _NOT_GIVEN)])
+
+
+def class_in_words(sheet: Sheet) -> str:
+    """The class letter with what it says, "" where the profile has none."""
+    letter = sheet["profile"]["class"]
+    if letter is None:
+        return ""
+    return f"class {letter}: {_LETTERS[letter]}" if letter in _LETTERS else f"class {letter}"
+
+
+def limits_rest_on(sheet: Sheet) -> str:
+    """What the limits take to be independent of each other."""
+    tasks = len(sheet["readings"]["tasks"])
+    if tasks == 1:
+        return "for which one task is too few"
+    return "adjusted for tasks" if tasks else "pairs taken as independent"
+
+
+def no_curve_reason(sheet: Sheet) -> str:
+    """Why there is no curve: the reason that the first step has no share, or that there is no ladder at all."""
+    reasons = [row["reason"] for row in sheet["characteristics"] if row["key"] == "p_correct_1"]
+    return next(filter(None, reasons), "the prefix arm of the ladder was not measured")
+
+
+def trial_dates(sheet: Sheet) -> str:
+    """The days of the first and the last trial, "" where they are not recorded."""
+    provenance = sheet["provenance"]
+    days = [str(provenance[name])[:10] for name in ("first_trial", "last_trial") if provenance.get(name)]
+    return " to ".join(dict.fromkeys(days))
+
+
+def operation_rows(sheet: Sheet) -> tuple[tuple[str, str], ...]:
+    """How the judge ran: (label, text); empty where the sheet does not tell."""
+    operation = sheet["operation"]
+    if operation is None:
+        return ()
+    failed = operation.get("failed_attempts") or {}
+    failures = ", ".join(f"{words(kind)} {count(times)}" for kind, times in failed.items())
+    return (
+        ("Calls", count(operation.get("calls"))),
+        ("Attempts", count(operation.get("attempts"))),
+        ("Failed attempts", failures or ("none" if operation.get("failed_attempts") == {} else "not recorded")),
+        ("Latency, median", _seconds(operation.get("latency_median_s"))),
+        ("Latency, 95th percentile", _seconds(operation.get("latency_p95_s"))),
+        ("Prompt tokens", count(operation.get("prompt_tokens"))),
+        ("Completion tokens", count(operation.get("completion_tokens"))),
+        ("Calls with token counts", count(operation.get("calls_with_token_counts"))),
+    )
+
+
+def _seconds(value: float | None) -> str:
+    return "not recorded" if value is None else f"{value:.3g} s"
+
+
+def limit_rows(sheet: Sheet) -> tuple[tuple[str, str], ...]:
+    """Where the flags rise: (name, limit)."""
+    return tuple((words(name), f"{limit:g}") for name, limit in sheet["limits"].items())
+
+
+def provenance_rows(sheet: Sheet) -> tuple[tuple[str, str], ...]:
+    """How to make the sheet again: (label, text), with the judge's settings that the provenance lacks."""
+    judge, provenance = sheet["judge"], sheet["provenance"]
+    rows = [(words(name), _plain(value)) for name, value in provenance.items()]
+    settings = ("adapter", "model", "reported_models", "decoding")
+    rows += [(f"judge {words(name)}", _plain(judge[name])) for name in settings if name in judge]
+    return tuple(rows)
+
+
+def _plain(value: object) -> str:
+    """Any JSON value in words."""
+    if isinstance(value, Mapping):
+        return ", ".join(f"{words(str(key))} {_plain(item)}" for key, item in value.items()) or "none"
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_plain, value)) or "none"
+    return "not recorded" if value is None or value == "" else str(value)
+
+
+def arm_conditions(arm: str) -> str:
+    """What an arm of the ladder shows, in words."""
+    return "both in the same phrasing, no filler" if arm == PREFIX_ARM else define(f"p_correct_1@{arm}").conditions
