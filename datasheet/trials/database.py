@@ -22,6 +22,8 @@ _ADVICE = {
     " and the same command goes on",
     "SQLITE_READONLY": "the trial log can't be written; give yourself the right to write it and its folder,"
     " or use another --out",
+    "SQLITE_ERROR": "the trial log lacks a table or column that it should have, or holds a text that is none: it was"
+    " edited or damaged; restore a copy, or use another --out",
     "SQLITE_CANTOPEN": "the trial log can't be opened; it must be a file in a folder that exists and that you may"
     " write to",
 }
@@ -38,7 +40,8 @@ def in_words(path: Path) -> Iterator[None]:
 
 def fault_text(path: Path, error: Exception) -> str:
     """What failed, and what to do about it."""
-    name = getattr(error, "sqlite_errorname", "")
+    unnamed = "SQLITE_ERROR" if isinstance(error, sqlite3.OperationalError) else ""  # a text that is no UTF-8
+    name = getattr(error, "sqlite_errorname", unnamed)
     advice = next((text for prefix, text in _ADVICE.items() if name.startswith(prefix)), "the trial log failed")
     return f"{path}: {advice} ({error})"
 

@@ -20,6 +20,8 @@ from typing import Self
 from datasheet.errors import JudgeError, TrialLogError
 from datasheet.identity import canonical_json
 from datasheet.records import Reply, Request, Stimulus, Trial
+from datasheet.strict_json import decode
+from datasheet.trials.columns import INSTRUMENT, faults
 from datasheet.trials.database import (
     claimed,
     connected,
@@ -31,21 +33,26 @@ from datasheet.trials.database import (
     recover,
 )
 from datasheet.trials.tables import (
-    CHECKS,
     INSERT_FAILURE,
     INSERT_META,
     INSERT_READING,
     INSERT_STIMULUS,
+    RELATIONS,
     SCHEMA,
     SELECT_READINGS,
+    TABLES,
     LoggedReading,
+    Row,
     logged_reading,
+    row_faults,
     stimulus_row,
     stored_text,
 )
 from datasheet.trials.writer import Watcher, Writer, insert
 
 _IDENTITY = ("judge_id", "bank_hash")
+_SHOWN_CHARACTERS = 1_000  # of a differing field in an error; a whole prompt would hide the advice
+_EDITED = "the log was edited or damaged: restore a copy, or use another --out"
 _MISSING = "{}: expected a trial log, found no such file; `datasheet build` makes one"
 
 
@@ -233,8 +240,17 @@ class TrialLog:
     @property
     def instrument(self) -> dict[str, str]:
         """What the readings are of, as it was given when the log was made."""
-        fields: dict[str, str] = json.loads(self._meta("instrument") or "{}")
-        return fields
+        place = f"{self.path}: the field 'instrument' of the table 'meta'"
+        try:
+            held = decode(self._meta("instrument"))
+        except ValueError as error:
+            raise TrialLogError(f"{place} should be JSON: {error}; {_EDITED}") from None
+        if not isinstance(held, dict) or not all(isinstance(value, str) for value in held.values()):
+            raise TrialLogError(f"{place} should be an object of texts; {_EDITED}")
+        clauses = list(faults({**dict.fromkeys(INSTRUMENT), **held}, INSTRUMENT))
+        if clauses:
+            raise TrialLogError(f"{place} does not fit: {'; '.join(clauses)}; {_EDITED}")
+        return held
 
     def check_instrument(self, instrument: Mapping[str, str]) -> None:
         """Refuse another judge or bank than the log's, with each field that differs."""
@@ -242,7 +258,11 @@ class TrialLog:
         if all(held.get(field) == instrument.get(field) for field in _IDENTITY):
             return
         differing = [field for field in sorted({*held, *instrument}) if held.get(field) != instrument.get(field)]
-        lines = [f"  {field}: {held.get(field)!r} in the log, {instrument.get(field)!r} now" for field in differing]
+        lines = [
+            f"  {field}: {held.get(field)!r} in the log, {instrument.get(field)!r} now"
+            for field in differing
+            if len(held.get(field) or "") + len(instrument.get(field) or "") < _SHOWN_CHARACTERS
+        ]
         raise TrialLogError(
             "\n".join([f"{self.path} holds readings of another instrument or task bank:", *lines])
             + "\nUse another --out, or --fresh to start over"
@@ -271,7 +291,7 @@ class TrialLog:
         with in_words(self.path):
             for row in self._connection.execute(SELECT_READINGS):
                 if keys is None or row[0] in keys:
-                    yield logged_reading(row)
+                    yield self._logged(row)
 
     def verify(self) -> list[str]:
         """Faults of the file and of what it holds, one sentence each; an intact log has none."""
@@ -279,13 +299,35 @@ class TrialLog:
             damage = [row[0] for row in self._connection.execute("PRAGMA integrity_check") if row[0] != "ok"]
             if damage:
                 return [f"the database is damaged: {fault}" for fault in damage]
-            return [
-                sentence.format(*map(stored_text, row))
-                for query, sentence in CHECKS
-                for row in self._connection.execute(query)
-            ]
+            return [*self._instrument_fault(), *self._relation_faults(), *self._value_faults()]
         except sqlite3.DatabaseError as error:
             return [fault_text(self.path, error)]
+
+    def _instrument_fault(self) -> list[str]:
+        try:
+            self.instrument  # noqa: B018 - it is checked when it is read
+        except TrialLogError as error:
+            return [str(error)]
+        return []
+
+    def _relation_faults(self) -> Iterator[str]:
+        for query, sentence in RELATIONS:
+            for row in self._connection.execute(query):
+                yield sentence.format(*map(stored_text, row))
+
+    def _value_faults(self) -> Iterator[str]:
+        for table, name, columns in TABLES:
+            cursor = self._connection.execute(f"SELECT * FROM {table} ORDER BY {name}")
+            labels = [label for label, *_ in cursor.description]
+            for values in cursor:
+                row = dict(zip(labels, values, strict=True))
+                yield from row_faults(f"{table} {stored_text(row[name])!s:.80}", row, columns)
+
+    def _logged(self, row: Row) -> LoggedReading:
+        try:
+            return logged_reading(row)
+        except ValueError as error:
+            raise TrialLogError(f"{self.path}: reading {stored_text(row[0])!s:.80}: {error}; {_EDITED}") from None
 
     @property
     def _writing(self) -> Writer:
@@ -296,11 +338,20 @@ class TrialLog:
     def _meta(self, field: str) -> str:
         with in_words(self.path):
             row = self._connection.execute("SELECT value FROM meta WHERE field = ?", (field,)).fetchone()
-        return stored_text(row[0]) if row else ""
+        value = stored_text(row[0]) if row else ""
+        if not isinstance(value, str):
+            raise TrialLogError(
+                f"{self.path}: the field {field!r} of the table 'meta' should be text, found {value!r:.60}; {_EDITED}"
+            )
+        return value
 
     def _counts(self, query: str) -> dict[str, int]:
         with in_words(self.path):
-            return {stored_text(name): rows for name, rows in self._connection.execute(query)}
+            counts = {stored_text(name): rows for name, rows in self._connection.execute(query)}
+        odd = next((name for name in counts if not isinstance(name, str)), None)
+        if odd is not None:
+            raise TrialLogError(f"{self.path}: a kind or fingerprint should be text, found {odd!r:.60}; {_EDITED}")
+        return counts
 
 
 def _create(connection: sqlite3.Connection, instrument: Mapping[str, str]) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias, get_args
+from typing import Any, TypeAlias
 
-from datasheet.records import ORDERS, Order, Probe, Reply, Stimulus, word_count
+from datasheet.records import Order, Reply, Stimulus, word_count
+from datasheet.trials.columns import FAILURE, READING, STIMULUS, Column, faults, level_fault
 
 APPLICATION_ID = int.from_bytes(b"JDtl")
 SCHEMA_VERSION = 1
@@ -46,9 +48,9 @@ _REPLY_FIELDS = (
 SELECT_READINGS = f"""
 SELECT key, stimulus AS stimulus_id, probe, arm, task, level_a, level_b, filler_b, length_a, length_b,
        "order", repeat, prompt_characters, attempts, at, {", ".join(_REPLY_FIELDS)}
-FROM reading JOIN stimulus ON stimulus.id = reading.stimulus ORDER BY key
+FROM reading LEFT JOIN stimulus ON stimulus.id = reading.stimulus ORDER BY key
 """
-CHECKS = (
+RELATIONS = (
     ("SELECT key FROM reading GROUP BY key HAVING COUNT(*) > 1", "trial {} has more than one reading"),
     (
         'SELECT stimulus, "order", repeat FROM reading GROUP BY 1, 2, 3 HAVING COUNT(*) > 1',
@@ -58,28 +60,15 @@ CHECKS = (
         "SELECT key, stimulus FROM reading WHERE stimulus NOT IN (SELECT id FROM stimulus)",
         "reading {} is of stimulus {}, which the log does not hold",
     ),
-    (
-        f'SELECT key, "order" FROM reading WHERE "order" NOT IN {ORDERS}',
-        f"reading {{}} has the order {{!r}}; expected one of {', '.join(ORDERS)}",
-    ),
-    (
-        "SELECT key, repeat FROM reading WHERE typeof(repeat) != 'integer' OR repeat < 0",
-        "reading {} has the repeat {!r}; expected 0 or more",
-    ),
-    (
-        "SELECT key, attempts FROM reading WHERE typeof(attempts) != 'integer' OR attempts < 1",
-        "reading {} was had after {!r} attempts; expected 1 or more",
-    ),
-    (
-        "SELECT id, level_a, level_b FROM stimulus WHERE (level_a IS NULL) != (level_b IS NULL) OR level_a < level_b"
-        " OR level_b < 0",
-        "stimulus {} has the levels {!r} and {!r}; expected both or neither, and the first at least the second",
-    ),
-    (
-        f"SELECT id, probe FROM stimulus WHERE probe NOT IN {get_args(Probe)}",
-        f"stimulus {{}} has the probe {{!r}}; expected one of {', '.join(get_args(Probe))}",
-    ),
 )
+"""What must hold between rows: a query that finds what breaks it, and the sentence for each row found."""
+
+TABLES: tuple[tuple[str, str, Mapping[str, Column]], ...] = (
+    ("stimulus", "id", STIMULUS),
+    ("reading", "key", READING),
+    ("failure", "key", FAILURE),
+)
+"""Each table with the column that names a row, and what its other columns hold."""
 Row: TypeAlias = tuple[object, ...]
 
 
@@ -126,14 +115,38 @@ def stimulus_row(stimulus: Stimulus) -> Row:
 
 
 def logged_reading(row: Row) -> LoggedReading:
-    """A row of ``SELECT_READINGS`` as a record."""
+    """A row of ``SELECT_READINGS`` as a record.
+
+    Raises
+    ------
+    ValueError
+        A value that its column can't hold.
+    """
     values = [stored_text(value) for value in row]
     trial = dict(zip(_TRIAL_FIELDS, values, strict=False))
     reply = dict(zip(_REPLY_FIELDS, values[len(_TRIAL_FIELDS) :], strict=True))
+    if trial["probe"] is None:
+        raise ValueError(f"its stimulus {trial['stimulus_id']!r:.60} is not in the log")
+    held = {**trial, **reply, "stimulus": trial["stimulus_id"]}
+    found = [*faults(held, READING), *faults(held, STIMULUS), level_fault(trial["level_a"], trial["level_b"])]
+    if any(found):
+        raise ValueError("; ".join(filter(None, found)))
     reply["logprobs"] = tuple((token, logprob) for token, logprob in json.loads(reply["logprobs"]))
     return LoggedReading(**trial, reply=Reply(**reply))
 
 
+def row_faults(name: str, row: Mapping[str, Any], columns: Mapping[str, Column]) -> Iterator[str]:
+    """Sentences on one row of a table."""
+    held = {column: stored_text(value) for column, value in row.items()}
+    clauses = list(faults(held, columns))
+    if "level_a" in columns:
+        clauses.append(level_fault(held["level_a"], held["level_b"]))
+    yield from (f"{name}: {clause}" for clause in clauses if clause)
+
+
 def stored_text(value: Any) -> Any:
-    """A stored value as it came in: bytes are a text that was no UTF-8."""
-    return value.decode("utf-8", "surrogatepass") if isinstance(value, bytes) else value
+    """A stored value as it came in: bytes are a text that was no UTF-8, or else a fault, and stay bytes."""
+    try:
+        return value.decode("utf-8", "surrogatepass") if isinstance(value, bytes) else value
+    except UnicodeDecodeError:
+        return value

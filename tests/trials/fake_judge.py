@@ -12,7 +12,22 @@ from datasheet.records import ORDERS, Reply, Request, Stimulus, Trial
 from datasheet.trials.pending import Planned
 from datasheet.trials.runner import Clock
 
-INSTRUMENT = {"judge_id": "j" * 16, "bank_hash": "b" * 16, "model": "fake-judge", "prompt": "default"}
+INSTRUMENT = {
+    "judge_id": "j" * 16,
+    "judge": "fake",
+    "model": "fake-judge",
+    "adapter": "fake",
+    "decoding": "{}",
+    "simulated": "yes",
+    "prompt": "default",
+    "prompt_hash": "p" * 16,
+    "rubric_hash": "r" * 16,
+    "bank": "english",
+    "bank_hash": "b" * 16,
+    "design": "quick",
+    "seed": "0",
+    "repeats": "",
+}
 START = datetime(2026, 11, 30, 12, 0, 0, tzinfo=UTC)
 OK = Reply(text="[[A]]", finish_reason="stop", model="fake-judge", prompt_tokens=60, completion_tokens=12)
 

@@ -154,12 +154,12 @@ def test_the_first_model_name_is_kept_and_fingerprints_are_counted(path: Path) -
 
 def test_another_judge_or_bank_is_refused_with_each_difference(path: Path) -> None:
     TrialLog.open(path, instrument=INSTRUMENT).close()
-    other = {**INSTRUMENT, "judge_id": "k" * 16, "prompt": "bracket\x1b[31m", "rubric_hash": "r"}
+    other = {**INSTRUMENT, "judge_id": "k" * 16, "prompt": "bracket\x1b[31m", "more": "r"}
     with pytest.raises(TrialLogError) as refusal:
         TrialLog.open(path, instrument=other)
     message = str(refusal.value)
     assert "prompt: 'default' in the log, 'bracket\\x1b[31m' now" in message
-    assert "rubric_hash: None in the log, 'r' now" in message
+    assert "more: None in the log, 'r' now" in message
     assert "  model" not in message
     assert "--out" in message
     assert "--fresh" in message
@@ -271,12 +271,12 @@ def test_an_intact_log_has_no_faults(log: TrialLog) -> None:
     ("statement", "fault"),
     [
         ("DELETE FROM stimulus WHERE task = 'task-0'", "the log does not hold"),
-        ("""UPDATE reading SET "order" = 'AB' WHERE "order" = 'ab'""", "has the order 'AB'; expected one of ab, ba"),
-        ("UPDATE reading SET repeat = -1", "has the repeat -1; expected 0 or more"),
-        ("UPDATE reading SET attempts = 0", "after 0 attempts; expected 1 or more"),
+        ("""UPDATE reading SET "order" = 'AB' WHERE "order" = 'ab'""", "order should be one of ab, ba, found 'AB'"),
+        ("UPDATE reading SET repeat = -1", "repeat should be a whole number of 0 or more, found -1"),
+        ("UPDATE reading SET attempts = 0", "attempts should be a whole number of 1 or more, found 0"),
         ("UPDATE stimulus SET level_a = 0", "levels 0 and 1; expected both or neither"),
         ("UPDATE stimulus SET level_b = NULL", "levels 2 and None; expected both or neither"),
-        ("UPDATE stimulus SET probe = 'staircase'", "probe 'staircase'; expected one of vacuum, ladder"),
+        ("UPDATE stimulus SET probe = 'staircase'", "natural, found 'staircase'"),
         ("""UPDATE reading SET "order" = 'ab'""", "order ab, repeat 0 has readings under more than one key"),
     ],
 )
