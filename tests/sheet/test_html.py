@@ -195,6 +195,15 @@ def test_the_null_gives_all_its_tests() -> None:
     assert "p = 0.50 over all pairs; p = 0.00012 among the 36 that commit in both orders, and p = 1.0 for PFP" in text
 
 
+def test_no_section_of_symbols_stands_empty() -> None:
+    sheet = sample("few")
+    sheet["profile"]["class"] = None
+    for row in sheet["characteristics"]:
+        row.update(status="not_measured", estimate=None, low=None, high=None, reason="0 of 200 are valid")
+    assert "Symbols" not in Page(printed(sheet)).text
+    assert "Symbols" in Page(printed(sample("few"))).text
+
+
 def test_what_this_version_does_not_measure_is_named() -> None:
     text = Page(render_html(sample("careful"))).text
     assert "Not measured by this version: nuisance channels, calibration against people, comparison of sheets." in text
