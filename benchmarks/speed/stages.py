@@ -31,12 +31,12 @@ def measured(*command: str) -> tuple[float, float]:
 
 
 def verdicts(path: Path) -> None:
-    """100,000 readings over 1,000 tasks: ladder and same-quality pairs in both orders, and vacuum."""
+    """100,000 readings over 1,000 tasks: ladder pairs of five steps and same-quality pairs, in both orders."""
     rng = random.Random(1)
     with path.open("w", encoding="utf-8") as stream:
         stream.write('{"format": "judge-datasheet-verdicts", "version": 1, "judge": "bench", "ties_allowed": true}\n')
         for number in range(READINGS // 2):
-            probe, delta_q = ("ladder", number % 5 + 1) if number % 5 < 3 else ("same_quality", 0)
+            probe, delta_q = ("ladder", number % 5 + 1) if number % 7 < 5 else ("same_quality", 0)
             for order in ("ab", "ba"):
                 row = {
                     "pair": f"p{number}",
