@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from functools import cache
-from typing import Any, NoReturn
+from typing import Any
 
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 
 from datasheet.errors import DatasheetError, UsageError
 from datasheet.resources import templates_folder
+from datasheet.strict_json import decode
 
 MOST_BYTES = 200_000_000
 _FAULT_LENGTH = 300
@@ -61,8 +62,8 @@ def load_sheet(content: bytes, name: str) -> dict[str, Any]:
     if len(content) > MOST_BYTES:
         raise UsageError(f"{name} is larger than {MOST_BYTES:,} bytes, which no datasheet is")
     try:
-        sheet = json.loads(content.decode("utf-8"), parse_constant=_refuse_constant)
-    except (ValueError, RecursionError) as problem:
+        sheet = decode(content.decode("utf-8"))
+    except ValueError as problem:
         raise UsageError(f"{name} is not the JSON of a datasheet: {problem}") from None
     if not isinstance(sheet, dict) or sheet.get("format") != "judge-datasheet":
         raise UsageError(f'{name} is JSON, but not a datasheet: expected an object with format "judge-datasheet"')
@@ -87,7 +88,3 @@ def check_sheet(sheet: Mapping[str, Any]) -> None:
     if fault is not None:
         place = "/".join(str(part) for part in fault.absolute_path)
         raise DatasheetError(f"the datasheet breaks its own schema at {place}: {fault.message[:_FAULT_LENGTH]}")
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not JSON")
