@@ -134,9 +134,10 @@ def _different_subset(readings: Readings) -> Estimates:
     if not len(arm):
         return {}
     pairs = swap_pairs(arm)
+    needs = NEEDS_BOTH_ORDERS if arm.valid.any() else _needs(arm, "the arm different_subset")
     return {
-        "preference@different_subset": _estimate(pairs.raw_preference(), NEEDS_BOTH_ORDERS),
-        "stable_preference@different_subset": _estimate(pairs.share("stable_cross_sensitivity"), NEEDS_BOTH_ORDERS),
+        "preference@different_subset": _estimate(pairs.raw_preference(), needs),
+        "stable_preference@different_subset": _estimate(pairs.share("stable_cross_sensitivity"), needs),
     }
 
 
@@ -211,9 +212,15 @@ def _ladder(readings: Readings, steps: tuple[LadderStep, ...]) -> Estimates:
         reason = _needs(at, f"the ladder probe, prefix arm, at ΔQ {delta_q}")
         for name in (*ladder.EVENTS, "accuracy_non_ties"):
             estimates[f"{name}_{delta_q}"] = Estimate.absent("not_measured", reason)
-    estimates["threshold_75_empirical"] = ladder.empirical_threshold(list(prefix.values()), *flags)
+    estimates["threshold_75_empirical"] = (
+        ladder.empirical_threshold(list(prefix.values()), *flags)
+        if prefix
+        else Estimate.absent("not_measured", _needs(rungs, "the ladder probe, prefix arm"))
+    )
+    opposed = readings.of_probe("ladder", *ladder.OPPOSED_ARMS)
     estimates["p_correct_against_length"] = _estimate(
-        ladder.quality_against_length(readings), "needs the ladder arms filled_longer or terse_better (design standard)"
+        ladder.quality_against_length(readings),
+        _needs(opposed, "the ladder arms filled_longer and terse_better (design standard)"),
     )
     for step in steps:
         if step.arm != ladder.PREFIX_ARM:

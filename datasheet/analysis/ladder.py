@@ -90,8 +90,6 @@ def empirical_threshold(steps: list[LadderStep], *flags: str) -> Estimate:
     the threshold (so the threshold is above it), its high the smallest step from which the lower limits reach .75. With
     neither an estimate nor a bound it is not resolved, and what is known stands as low and high.
     """
-    if not steps:
-        return Estimate.absent("not_measured", "needs valid readings of the ladder probe, prefix arm")
     found = _first_reached(steps, lambda share: share.share >= THRESHOLD_SHARE)
     first, last = steps[0], steps[-1]
     if found == first.delta_q and first.p_correct.lower() >= THRESHOLD_SHARE:

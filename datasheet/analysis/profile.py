@@ -331,7 +331,7 @@ def _profile_name(evidence: Evidence, limits: Limits, states: Mapping[str, FlagS
     too_few = _too_few(evidence, limits)
     if too_few and "unreliable readings" not in raised:
         return "undetermined", too_few
-    for name in ("unreliable readings", "noisy", "insensitive", "length-led"):
+    for name in ("unreliable readings", "length-led", "noisy", "insensitive"):
         if name in raised:
             return name, f"flag {name}"
     if evidence.positional is not None and evidence.positional.lower() > limits.conflicted:

@@ -15,6 +15,13 @@ LIMITS_OF_USE = (
 )
 
 
+_SAID_BY = {
+    "presentation-conflicted": ("positional",),
+    "mixed stable-positional": ("positional", "surface-sensitive"),
+}
+"""Flags that a profile's name says already."""
+
+
 def non_claims(bank: Mapping[str, Any], judge: Mapping[str, Any]) -> tuple[str, ...]:
     """What a reader must not take the sheet for."""
     claims = [
@@ -36,6 +43,8 @@ def non_claims(bank: Mapping[str, Any], judge: Mapping[str, Any]) -> tuple[str, 
 def summary_sentence(judge: Mapping[str, Any], found: Characterisation) -> str:
     """The first lines of the sheet: the profile in words, and every other flag that is raised."""
     profile = found.profile
-    others = [flag.name for flag in profile.flags if flag.state == "raised" and flag.name not in profile.name]
+    said = {profile.name, *_SAID_BY.get(profile.name, ())}
+    others = [flag.name for flag in profile.flags if flag.state == "raised" and flag.name not in said]
     also = f" Also raised: {', '.join(others)}." if others else ""
-    return f"{judge['name']} under prompt {judge['prompt'] or 'not given'}: {profile.name}. {profile.sentence}{also}"
+    prompt = f" under prompt {judge['prompt']}" if judge["prompt"] else ""
+    return f"{judge['name']}{prompt}: {profile.name}. {profile.sentence}{also}"
