@@ -218,9 +218,9 @@ def _ladder(readings: Readings, steps: tuple[LadderStep, ...]) -> Estimates:
         else Estimate.absent("not_measured", _needs(rungs, "the ladder probe, prefix arm"))
     )
     opposed = readings.of_probe("ladder", *ladder.OPPOSED_ARMS)
-    estimates["p_correct_against_length"] = _estimate(
-        ladder.quality_against_length(readings),
-        _needs(opposed, "the ladder arms filled_longer and terse_better (design standard)"),
+    needs = _needs(opposed, "the ladder arms filled_longer and terse_better (design standard)")
+    estimates["accuracy_against_length"] = _estimate(
+        ladder.accuracy_against_length(readings), "every reading is a tie" if opposed.valid.any() else needs
     )
     for step in steps:
         if step.arm != ladder.PREFIX_ARM:
@@ -264,7 +264,7 @@ def profile_from(readings: Readings, rates: Rates, limits: Limits | None = None)
         sensitive=prefix[5].p_correct if 5 in prefix else None,
         missed=prefix[1].miss_by_tie if 1 in prefix else None,
         invalid=validity.invalid_share(readings),
-        against_length=ladder.quality_against_length(readings),
+        against_length=ladder.accuracy_against_length(readings),
         consistency=repeatability.self_consistency(readings),
         null=rates.null,
         n_pairs=pairs.n_complete,

@@ -60,10 +60,9 @@ def ladder_steps(readings: Readings, arm: str) -> list[LadderStep]:
     return steps
 
 
-def quality_against_length(readings: Readings) -> ClusteredShare | None:
-    """P_correct over the arms where the better answer is the shorter one: below 1/2, length leads the judge."""
-    rungs = readings.of_probe("ladder", *OPPOSED_ARMS)
-    return share_of(rungs.content > 0, presentation_weights(rungs), clusters(rungs), pair=rungs.stimulus)
+def accuracy_against_length(readings: Readings) -> ClusteredShare | None:
+    """Accuracy among non-ties where the better answer is the shorter one: below 1/2, length leads."""
+    return accuracy_among_non_ties(readings.of_probe("ladder", *OPPOSED_ARMS))
 
 
 def _first_reached(steps: list[LadderStep], reaches: Callable[[ClusteredShare], bool]) -> int | None:

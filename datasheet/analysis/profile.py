@@ -55,7 +55,7 @@ class Evidence:
     dark, stable, positional, committed, sensitive, missed, invalid
         DC, SCS, PFP, SCS + PFP, P_correct(5), miss-by-tie(1) and the invalid rate.
     against_length
-        P_correct where the better answer is the shorter one (arms filled_longer and terse_better).
+        Accuracy among non-ties where the better answer is the shorter one (arms filled_longer and terse_better).
     consistency
         Agreement of repeated calls.
     unit
@@ -282,8 +282,8 @@ def flags_of(evidence: Evidence, limits: Limits) -> tuple[Flag, ...]:
               needs="readings"),
         _Rule(name="insensitive", symbol="P_correct(5)", share=evidence.sensitive, limit=limits.sensitive,
               needs=f"{ladder}, at ΔQ 5", above=False),
-        _Rule(name="length-led", symbol="P_correct against length", share=evidence.against_length,
-              limit=limits.led_by_length, needs="the arms filled_longer and terse_better (design standard)",
+        _Rule(name="length-led", symbol="accuracy against length", share=evidence.against_length,
+              limit=limits.led_by_length, needs="preferences in the arms filled_longer and terse_better",
               above=False),
         _Rule(name="positional", symbol="PFP", share=evidence.positional, limit=limits.positional, needs=pairs,
               agrees=null is not None and null.slots_differ(alpha), tests=tests),

@@ -28,7 +28,7 @@ VERSION = 1
 
 SUMMARY_KEYS = (
     *("dark_current", "stable_cross_sensitivity", "positional_false_preference", "p_correct_1", "p_correct_5"),
-    *("threshold_75_empirical", "p_correct_against_length", "invalid_rate"),
+    *("threshold_75_empirical", "accuracy_against_length", "invalid_rate"),
 )
 
 

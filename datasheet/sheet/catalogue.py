@@ -205,13 +205,13 @@ _TABLE = (
         meaning="The smallest tested difference from which at least three readings in four prefer the better answer.",
     ),
     Definition(
-        key="p_correct_against_length",
-        symbol="P_correct vs length",
-        title="Better answer preferred although it is shorter",
+        key="accuracy_against_length",
+        symbol="acc vs length",
+        title="Accuracy where length misleads",
         unit="share",
         section="ladder",
         conditions="arms filled_longer and terse_better",
-        meaning="Share of readings that prefer the better answer where the worse is longer; below 1/2, length leads.",
+        meaning="Share of right preferences where the worse answer is the longer; below 1/2, length leads.",
     ),
     Definition(
         key="threshold_75",
