@@ -21,6 +21,7 @@ import aiohttp
 from datasheet.judge.openai import OpenAIJudge
 from datasheet.prompts import load_variant
 from datasheet.records import Stimulus, Trial
+from datasheet.stimulus.bank import load_bank
 from datasheet.trials.log import TrialLog
 from datasheet.trials.pending import Planned
 from datasheet.trials.runner import run
@@ -75,7 +76,9 @@ async def bare(url: str, plan: list[Planned]) -> None:
 async def ours(judge: OpenAIJudge, instrument: Instrument, plan: list[Planned], path: Path) -> None:
     await judge.open()
     try:
-        with TrialLog.open(path, instrument=instrument.described("0" * 16, "bench")) as log:
+        with TrialLog.open(
+            path, instrument=instrument.described(load_bank("english"), design="bench", seed=0, repeats=None)
+        ) as log:
             outcome = await run(plan, judge, log, concurrency=SLOTS)
     finally:
         await judge.close()

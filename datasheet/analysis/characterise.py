@@ -28,6 +28,9 @@ from datasheet.seeds import child_rng
 NEEDS_BOTH_ORDERS = "needs both orders of the same pairs"
 IDENTITY_TOLERANCE = 1e-12
 PROTOCOL_STEPS = range(1, 6)
+MOST_NAMES = 20
+"""Reasons and arms that a log may name are without limit; a sheet shows the commonest reasons and this many arms."""
+
 SAME_QUALITY_ARMS = ("same_subset", "different_subset")
 
 TIE_KEYS = ("dark_current", "raw_false_preference", "one_sided_commitment", "no_preference", "preference")
@@ -230,8 +233,11 @@ def _ladder(readings: Readings, steps: tuple[LadderStep, ...]) -> Estimates:
 
 def _validity(readings: Readings) -> Estimates:
     estimates = {"invalid_rate": _estimate(validity.invalid_share(readings), "needs readings")}
-    for reason in readings.invalid_reasons:
+    common, rest = validity.commonest_reasons(readings, MOST_NAMES)
+    for reason in common:
         estimates[f"invalid_rate@{reason}"] = _estimate(validity.invalid_share(readings, reason), "needs readings")
+    if rest:
+        estimates["invalid_rate@other"] = _estimate(validity.invalid_share(readings, *rest), "needs readings")
     consistency = repeatability.self_consistency(readings)
     estimates["self_consistency"] = _estimate(consistency, "needs repeats: two valid readings of one presentation")
     return estimates
@@ -291,14 +297,28 @@ def _notes(readings: Readings) -> tuple[str, ...]:
     channel = len(readings.of_probe("channel"))
     if channel:
         notes.append(f"{channel} readings of the channel probe are kept, but not analysed by this version.")
+    arms = readings.of_probe("ladder").arm_names
+    if len(arms) > MOST_NAMES + 1:
+        notes.append(f"The ladder has {len(arms)} arms: {MOST_NAMES} of them are shown beside the prefix arm.")
+    if len(readings.invalid_reasons) > MOST_NAMES:
+        notes.append(
+            f"The log names {len(readings.invalid_reasons)} reasons of invalid readings: the rarest are pooled."
+        )
     same = readings.of_probe("same_quality")
-    for arm in same.arm_names:
+    for arm in same.arm_names[:MOST_NAMES]:
         if arm not in SAME_QUALITY_ARMS:
             count = len(readings.of_probe("same_quality", arm))
             notes.append(
                 f"{count} same-quality readings of the arm {arm!r} are kept, but not analysed: it is not known."
             )
     return tuple(notes)
+
+
+def _arms_shown(rungs: Readings) -> tuple[str, ...]:
+    """The prefix arm, and as many others as a sheet shows."""
+    others = [arm for arm in rungs.arm_names if arm != ladder.PREFIX_ARM]
+    prefix = [ladder.PREFIX_ARM] if len(others) < len(rungs.arm_names) else []
+    return tuple(sorted(prefix + others[:MOST_NAMES]))
 
 
 def rates_of(readings: Readings, *, seed: int = 0) -> Rates:
@@ -314,7 +334,7 @@ def rates_of(readings: Readings, *, seed: int = 0) -> Rates:
     same = readings.of_probe("same_quality", "same_subset")
     pairs = swap_pairs(same)
     rungs = readings.of_probe("ladder")
-    steps = tuple(step for arm in rungs.arm_names for step in ladder.ladder_steps(readings, arm))
+    steps = tuple(step for arm in _arms_shown(rungs) for step in ladder.ladder_steps(readings, arm))
     estimates = _vacuum(readings) | _decomposition(same, pairs)
     estimates["position_log_odds"] = _log_odds(pairs)
     estimates |= _different_subset(readings) | _ladder(readings, steps) | _natural(readings) | _validity(readings)

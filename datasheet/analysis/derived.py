@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from math import exp, log, sqrt
 
 import numpy as np
-from scipy.special import expit, ndtr
-from scipy.stats import t as student_t
+from scipy.special import expit, ndtr, stdtrit
 
 from datasheet.analysis.bivariate import Numbers
 from datasheet.analysis.evidence import LOG_WEIGHTS, NODES
@@ -74,12 +73,12 @@ class Uncertainty:
     @property
     def quantile(self) -> float:
         """Student's t at the two-sided confidence level."""
-        return float(student_t.ppf((1 + CONFIDENCE_LEVEL) / 2, self.fit.degrees_of_freedom))
+        return float(stdtrit(self.fit.degrees_of_freedom, (1 + CONFIDENCE_LEVEL) / 2))
 
     @property
     def one_sided_quantile(self) -> float:
         """Student's t at the one-sided confidence level."""
-        return float(student_t.ppf(CONFIDENCE_LEVEL, self.fit.degrees_of_freedom))
+        return float(stdtrit(self.fit.degrees_of_freedom, CONFIDENCE_LEVEL))
 
     def of_gradient(self, gradient: Numbers) -> float:
         """Standard uncertainty of a function with this gradient by theta."""
@@ -100,7 +99,8 @@ class Uncertainty:
         """Gradient by theta of a function of an array of thetas, by central differences."""
         steps = np.eye(len(self.fit.theta)) * _DIFFERENCE
         values = function(np.concatenate([self.fit.theta + steps, self.fit.theta - steps]))
-        return np.asarray((values[: len(steps)] - values[len(steps) :]) / (2 * _DIFFERENCE))
+        with np.errstate(invalid="ignore"):  # a threshold that is never reached is infinite, and its slope is none
+            return np.asarray((values[: len(steps)] - values[len(steps) :]) / (2 * _DIFFERENCE))
 
     @property
     def method(self) -> str:

@@ -13,7 +13,7 @@ from math import sqrt
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import norm, t
+from scipy.special import ndtri, stdtrit
 
 from datasheet.records import Estimate
 
@@ -73,10 +73,10 @@ class ClusteredShare:
 
     def _limits(self, tail: float) -> tuple[float, float] | None:
         if self.independent:
-            return wilson(self.share, self.n_effective, float(norm.ppf(1 - tail)))
+            return wilson(self.share, self.n_effective, float(ndtri(1 - tail)))
         if self.n_clusters < 2:
             return None
-        return wilson(self.share, self.n_effective, float(t.ppf(1 - tail, self.n_clusters - 1)))
+        return wilson(self.share, self.n_effective, float(stdtrit(self.n_clusters - 1, 1 - tail)))
 
     def interval(self, confidence_level: float = CONFIDENCE_LEVEL) -> tuple[float, float] | None:
         """Two-sided limits, or None with a single cluster, which tells nothing of the spread between clusters."""

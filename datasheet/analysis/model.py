@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 from math import exp
 
 import numpy as np
-from scipy.stats import f as f_distribution
-from scipy.stats import t as student_t
+from scipy.special import fdtrc
+from threadpoolctl import ThreadpoolController
 
 from datasheet.analysis.derived import (
     Uncertainty,
@@ -25,7 +25,6 @@ from datasheet.analysis.derived import (
     without_criterion,
 )
 from datasheet.analysis.evidence import MISSING, PairTable
-from datasheet.analysis.intervals import CONFIDENCE_LEVEL
 from datasheet.analysis.ladder import PREFIX_ARM
 from datasheet.analysis.measurement import MeasurementFit, fit_measurement
 from datasheet.analysis.pair_table import ModelTable, model_table
@@ -77,6 +76,9 @@ class ModelFinding:
     notes: tuple[str, ...] = ()
 
 
+_THREADS = ThreadpoolController()
+
+
 def _absent(reason: str) -> dict[str, Estimate]:
     return {key: Estimate.absent("not_measured", reason) for key in MODEL_KEYS}
 
@@ -106,6 +108,12 @@ def measure(readings: Readings, *, supported_below_1: bool) -> ModelFinding:
     made = model_table(readings)
     if made is None:
         return ModelFinding(estimates=_absent(NEEDS_PAIRS))
+    # The matrices are small: threads of the linear algebra library would wait for each other longer than they compute.
+    with _THREADS.limit(limits=1, user_api="blas"):
+        return _measure(made, supported_below_1=supported_below_1)
+
+
+def _measure(made: ModelTable, *, supported_below_1: bool) -> ModelFinding:
     reason = _nothing_to_fit(made.table)
     if reason:
         estimates = {key: Estimate.absent("undetermined", reason) for key in MODEL_KEYS}
@@ -138,9 +146,10 @@ def prefix_resolution(readings: Readings) -> dict[str, Estimate]:
     made = model_table(readings.where(~other))
     if made is None or _nothing_to_fit(made.table):
         return {}
-    fit = fit_measurement(made.table, made.covariates, fixed=_fixed(made))
-    estimate = Uncertainty(fit=fit).linear("resolution", "confounded_with_length")
-    return {"resolution@prefix": _bounded(made, fit, "resolution", estimate)}
+    with _THREADS.limit(limits=1, user_api="blas"):
+        fit = fit_measurement(made.table, made.covariates, fixed=_fixed(made))
+        estimate = Uncertainty(fit=fit).linear("resolution", "confounded_with_length")
+        return {"resolution@prefix": _bounded(made, fit, "resolution", estimate)}
 
 
 def _nothing_to_fit(table: PairTable) -> str:
@@ -262,7 +271,7 @@ def _deviance(made: ModelTable, fit: MeasurementFit, name: str, value: float) ->
 
 def _profile_limit(made: ModelTable, fit: MeasurementFit, name: str, edge: float) -> float:
     """Where the deviance towards an edge reaches the one-sided quantile, by bisection."""
-    quantile = float(student_t.ppf(CONFIDENCE_LEVEL, fit.degrees_of_freedom)) ** 2
+    quantile = Uncertainty(fit=fit).one_sided_quantile ** 2
     inside, outside = float(fit.theta[fit.names.index(name)]), edge
     for _ in range(_PROFILE_STEPS):
         middle = (inside + outside) / 2
@@ -302,7 +311,7 @@ def _steps(made: ModelTable, fit: MeasurementFit, fixed: Sequence[str]) -> tuple
     start = np.concatenate([fit.theta[: 1 + len(made.covariates)], np.zeros(extra), fit.theta[-4:]])
     refit = fit_measurement(wider, (*made.covariates, *names), fixed=fixed, start=start)
     ratio = max(0.0, 2 * (refit.log_likelihood - fit.log_likelihood))
-    p = float(f_distribution.sf(ratio / extra, extra, fit.degrees_of_freedom))
+    p = float(fdtrc(extra, fit.degrees_of_freedom, ratio / extra))
     slope = Uncertainty(fit=refit).linear("base_level") if names[-1] == "base_level" else None
     return p, slope
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import binomtest
+from scipy.special import bdtr
 
 from datasheet.analysis.swap_pairs import SwapPairs
 
@@ -88,6 +88,11 @@ def stable_pairs_at_random(
     return np.asarray(first_meets_second + second_meets_first, dtype=np.int64)
 
 
+def _two_sided(hits: int, n: int) -> float:
+    """Exact binomial p of a share of 1/2: twice the smaller tail, at most 1."""
+    return min(1.0, 2 * float(bdtr(min(hits, n - hits), n, 0.5)))
+
+
 def pairing_null(pairs: SwapPairs, *, rng: np.random.Generator, draws: int = DRAWS) -> PairingNull | None:
     """The null of a decomposition, over the first complete repeat of each stimulus; None without complete pairs."""
     chosen = pairs.first_complete
@@ -119,7 +124,7 @@ def pairing_null(pairs: SwapPairs, *, rng: np.random.Generator, draws: int = DRA
         p_pooled=(1 + int((pooled >= observed).sum())) / (1 + draws),
         p_stable=(1 + int((committed >= observed).sum())) / (1 + draws),
         p_positional=(1 + int((committed <= observed).sum())) / (1 + draws),
-        p_slot=float(binomtest(first_first, same_slot).pvalue) if same_slot else None,
+        p_slot=_two_sided(first_first, same_slot) if same_slot else None,
         first_first=first_first,
         second_second=second_second,
     )

@@ -27,12 +27,20 @@ class MissingBounds:
     total: int
 
 
-def invalid_share(readings: Readings, reason: str | None = None) -> ClusteredShare | None:
-    """Share of all readings that are invalid, or invalid for one reason."""
+def invalid_share(readings: Readings, *reasons: str) -> ClusteredShare | None:
+    """Share of all readings that are invalid, or invalid for one of some reasons."""
     event: Mask = ~readings.valid
-    if reason is not None:
-        event = readings.invalid == readings.invalid_reasons.index(reason)
+    if reasons:
+        event = np.isin(readings.invalid, [readings.invalid_reasons.index(reason) for reason in reasons])
     return share_of(event, np.ones(len(readings)), clusters(readings))
+
+
+def commonest_reasons(readings: Readings, most: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Reasons of invalid readings: the commonest ones, by name, and the rest."""
+    counts = np.bincount(readings.invalid[~readings.valid], minlength=len(readings.invalid_reasons))
+    ranked = sorted(zip(-counts, readings.invalid_reasons, strict=True))
+    names = [name for count, name in ranked if count]
+    return tuple(sorted(names[:most])), tuple(sorted(names[most:]))
 
 
 def _weights(unit: Codes) -> Numbers:

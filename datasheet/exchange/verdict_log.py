@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -30,18 +30,11 @@ _ARM = re.compile(r"[A-Za-z0-9_-]{0,40}")
 _MAX_LINE_BYTES = 64_000_000  # a judge's answer of 8 MB fits, whatever its characters turn into as JSON
 _DATE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?(?:Z|[+-]\d\d:\d\d)")
 _UNEXPLAINED = "unexplained"
-_WHOLE_NUMBERS = ("delta_q", "level_a", "level_b", "repeat")
-_LENGTHS = ("length_a", "length_b", "filler_b")
 _KNOWN_UNUSED = (
     *("dose", "answer_a", "answer_b", "maker_a", "maker_b", "human", "humans", "raw", "strength", "slice", "at"),
     *("p_first", "p_second", "p_tie", "score_a", "score_b", "checklist_a", "checklist_b", "reported_model"),
     *("trial", "finish_reason", "refusal", "prompt_tokens", "completion_tokens", "latency_s", "fingerprint"),
     *("reasoning", "logprobs"),
-)
-_USED = (
-    *("pair", "order", "verdict", "probe", "arm", "task", "judge", "prompt", "ties_allowed", "invalid", "abstained"),
-    *_WHOLE_NUMBERS,
-    *_LENGTHS,
 )
 
 
@@ -57,11 +50,11 @@ class CallColumns:
 
     def add(self, row: Mapping[str, Any]) -> None:
         """Take what a row tells; a value that is not what it should be is left aside."""
-        latency_s = row.get("latency_s")
-        if isinstance(latency_s, int | float) and not isinstance(latency_s, bool) and 0 <= latency_s < 1e9:
-            self.latencies_s.append(float(latency_s))
-            self.prompt_tokens.append(_count(row.get("prompt_tokens")))
-            self.completion_tokens.append(_count(row.get("completion_tokens")))
+        latency_s = seconds_of(row.get("latency_s"))
+        if latency_s is not None:
+            self.latencies_s.append(latency_s)
+            self.prompt_tokens.append(count_of(row.get("prompt_tokens")))
+            self.completion_tokens.append(count_of(row.get("completion_tokens")))
         date = row.get("at")
         if isinstance(date, str) and _is_date(date):
             self.dates.add(date)
@@ -76,8 +69,14 @@ def _is_date(text: str) -> bool:
         return False
 
 
-def _count(value: object) -> int | None:
+def count_of(value: object) -> int | None:
+    """A number of tokens, or None where a value is none."""
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**53 else None
+
+
+def seconds_of(value: object) -> float | None:
+    """A time in seconds, or None where a value is none."""
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e9 else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,33 +190,17 @@ class _RowReader:
         self._ties: dict[tuple[str, str], dict[bool | None, int]] = {}
         self._lines: dict[tuple[Any, ...], int] = {}
         self._pairs: dict[str, tuple[tuple[Any, ...], int]] = {}
-        self._unused: set[str] = set()
+        self._fields: set[str] = set()
         self._calls: dict[tuple[str, str], CallColumns] = {}
         self._arm_assumed = False
 
     def add(self, number: int, row: Mapping[str, Any]) -> None:
         where = f"{self._name} line {number}"
-        merged = {**self._header, **row}
-        pair = _text(merged, "pair", where)
-        if pair is None:
-            raise VerdictLogError(f"{where}: the field 'pair' is missing")
-        who = (_text(merged, "judge", where) or "", _text(merged, "prompt", where) or "")
-        reading = self._reading(pair, merged, where)
-        key = (*who, pair, reading.order, reading.repeat)
-        if key in self._lines:
-            raise VerdictLogError(
-                f"{self._name}: lines {self._lines[key]} and {number} give the same reading twice "
-                f"(pair {pair!r:.80}, order {reading.order}, repeat {reading.repeat}): keep one, or number the repeats"
-            )
-        self._lines[key] = number
-        facts = (reading.probe, reading.arm, reading.task, reading.delta_q)
-        known, line = self._pairs.setdefault(pair, (facts, number))
-        if known != facts:
-            raise VerdictLogError(
-                f"{self._name}: lines {line} and {number} describe pair {pair!r:.80} differently "
-                f"(probe, arm, task, delta_q): {known} and {facts}"
-            )
-        ties_allowed = _boolean(merged, "ties_allowed", where)
+        given = _checked({**self._header, **row} if self._header else row, where)
+        reading = self._reading(given, where)
+        who = (given.get("judge") or "", given.get("prompt") or "")
+        self._refuse_repetition(reading, who, number)
+        ties_allowed = given.get("ties_allowed")
         if ties_allowed is False and reading.outcome == "tie":
             raise VerdictLogError(
                 f"{where}: the verdict is a tie, and ties are not allowed (ties_allowed false): "
@@ -226,40 +209,58 @@ class _RowReader:
         self._kept.setdefault(who, []).append(reading)
         self._calls.setdefault(who, CallColumns()).add(row)
         self._ties.setdefault(who, {}).setdefault(ties_allowed, number)
-        self._unused.update(field for field in row if field not in _USED and field not in _KNOWN_UNUSED)
+        self._fields.update(row)
 
-    def _reading(self, pair: str, row: Mapping[str, Any], where: str) -> ReadingRow:
-        order = _one_of(row, "order", ORDERS, where)
-        probe = _one_of(row, "probe", PROBES, where)
-        if "verdict" not in row:
-            raise VerdictLogError(f"{where}: the field 'verdict' is missing (null is an invalid reading)")
-        outcome = None if row["verdict"] is None else _one_of(row, "verdict", OUTCOMES, where)
-        invalid = _text(row, "invalid", where)
+    def _refuse_repetition(self, reading: ReadingRow, who: tuple[str, str], number: int) -> None:
+        """A reading is given once, and the readings of a pair agree on what the pair is."""
+        pair = reading.stimulus
+        key = (*who, pair, reading.order, reading.repeat)
+        line = self._lines.setdefault(key, number)
+        if line != number:
+            raise VerdictLogError(
+                f"{self._name}: lines {line} and {number} give the same reading twice "
+                f"(pair {pair!r:.80}, order {reading.order}, repeat {reading.repeat}): keep one, or number the repeats"
+            )
+        facts = (reading.probe, reading.arm, reading.task, reading.delta_q)
+        known, line = self._pairs.setdefault(pair, (facts, number))
+        if known != facts:
+            raise VerdictLogError(
+                f"{self._name}: lines {line} and {number} describe pair {pair!r:.80} differently "
+                f"(probe, arm, task, delta_q): {known} and {facts}"
+            )
+
+    def _reading(self, given: Mapping[str, Any], where: str) -> ReadingRow:
+        for needed in ("pair", "order", "verdict", "probe"):
+            if needed not in given or (given[needed] is None and needed != "verdict"):
+                hint = " (null is an invalid reading)" if needed == "verdict" else ""
+                raise VerdictLogError(f"{where}: the field {needed!r} is missing{hint}")
+        outcome, invalid, probe, arm = given["verdict"], given.get("invalid"), given["probe"], given.get("arm")
         if outcome is not None and invalid is not None:
             raise VerdictLogError(f"{where}: has the verdict {outcome!r} and is marked invalid ({invalid!r:.80})")
-        numbers = {field: _whole(row, field, where) for field in _WHOLE_NUMBERS}
-        arm = _text(row, "arm", where)
-        if arm is not None and (arm in ORDERS or not _ARM.fullmatch(arm)):
+        if arm is None:
+            arm = DEFAULT_ARM.get(probe, "")
+            self._arm_assumed |= probe in DEFAULT_ARM
+        elif arm in ORDERS or not _ARM.fullmatch(arm):
             raise VerdictLogError(
                 f"{where}: 'arm' should be a name of letters, digits, '_' and '-' (at most 40, not ab or ba), "
                 f"found {arm!r:.80}"
             )
-        if arm is None and probe in DEFAULT_ARM:
-            self._arm_assumed = True
         return ReadingRow(
-            stimulus=pair,
+            stimulus=given["pair"],
             probe=probe,
-            order=order,
+            order=given["order"],
             outcome=outcome,
             invalid=(invalid or _UNEXPLAINED) if outcome is None else None,
-            abstained=_boolean(row, "abstained", where) or False,
-            arm=arm if arm is not None else DEFAULT_ARM.get(probe, ""),
-            task=_text(row, "task", where),
-            delta_q=_delta_q(numbers, probe, where),
-            level_a=numbers["level_a"],
-            level_b=numbers["level_b"],
-            repeat=numbers["repeat"] or 0,
-            **{field: _length(row, field, where) for field in _LENGTHS},
+            abstained=given.get("abstained") or False,
+            arm=arm,
+            task=given.get("task"),
+            delta_q=_delta_q(given, probe, where),
+            level_a=given.get("level_a"),
+            level_b=given.get("level_b"),
+            length_a=given.get("length_a"),
+            length_b=given.get("length_b"),
+            filler_b=given.get("filler_b"),
+            repeat=given.get("repeat") or 0,
         )
 
     def finish(self, path: str, judge: str | None, prompt: str | None) -> VerdictLog:
@@ -281,13 +282,14 @@ class _RowReader:
             )
         if self._arm_assumed:
             notes.append("Rows without an arm are read as the published protocol's: prefix, and same_subset.")
-        if self._unused:
-            names = ", ".join(sorted(self._unused)[:12])
+        unknown = self._fields.difference(_CHECKS, _KNOWN_UNUSED)
+        if unknown:
+            names = ", ".join(sorted(unknown)[:12])
             notes.append(f"Fields that this analysis does not know were left aside: {names}.")
         readings = Readings.from_rows(
             self._kept[who],
             ties_allowed=True if ties_allowed is None else ties_allowed,
-            length_unit=_text(self._header, "length_unit", f"{self._name} line 1") or "words",
+            length_unit=_text(self._header.get("length_unit"), "length_unit", f"{self._name} line 1") or "words",
             notes=tuple(notes),
         )
         return VerdictLog(
@@ -322,8 +324,7 @@ def _choose(
     )
 
 
-def _text(row: Mapping[str, Any], field: str, where: str) -> str | None:
-    value = row.get(field)
+def _text(value: Any, field: str, where: str) -> str | None:
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, int) and not isinstance(value, bool):
@@ -331,43 +332,59 @@ def _text(row: Mapping[str, Any], field: str, where: str) -> str | None:
     raise VerdictLogError(f"{where}: {field!r} should be text, found {value!r:.80}")
 
 
-def _boolean(row: Mapping[str, Any], field: str, where: str) -> bool | None:
-    value = row.get(field)
+def _boolean(value: Any, field: str, where: str) -> bool | None:
     if value is None or isinstance(value, bool):
         return value
     raise VerdictLogError(f"{where}: {field!r} should be true or false, found {value!r:.80}")
 
 
-def _one_of(row: Mapping[str, Any], field: str, allowed: tuple[str, ...], where: str) -> str:
-    value = row.get(field)
-    if isinstance(value, str) and value in allowed:
+def _whole(value: Any, field: str, where: str) -> int | None:
+    if value is None or (type(value) is int and 0 <= value < 2**31):
         return value
-    if field not in row:
-        raise VerdictLogError(f"{where}: the field {field!r} is missing (one of {', '.join(allowed)})")
-    raise VerdictLogError(f"{where}: {field!r} should be one of {', '.join(allowed)}, found {value!r:.80}")
+    raise VerdictLogError(f"{where}: {field!r} should be a whole number of 0 or more, found {value!r:.80}")
 
 
-def _whole(row: Mapping[str, Any], field: str, where: str) -> int | None:
-    value = row.get(field)
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**31:
-        raise VerdictLogError(f"{where}: {field!r} should be a whole number of 0 or more, found {value!r:.80}")
-    return value
+def _length(value: Any, field: str, where: str) -> int | None:
+    if value is None or (type(value) is int and 0 <= value < 2**31):
+        return value
+    if type(value) is float and 0 <= value < 2**31:
+        return round(value)
+    raise VerdictLogError(f"{where}: {field!r} should be a length of 0 or more, found {value!r:.80}")
 
 
-def _length(row: Mapping[str, Any], field: str, where: str) -> int | None:
-    value = row.get(field)
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 2**31:
-        raise VerdictLogError(f"{where}: {field!r} should be a length of 0 or more, found {value!r:.80}")
-    return round(value)
+def _one_of(*allowed: str) -> Callable[[Any, str, str], str]:
+    def check(value: Any, field: str, where: str) -> str:
+        if isinstance(value, str) and value in allowed:
+            return value
+        raise VerdictLogError(f"{where}: {field!r} should be one of {', '.join(allowed)}, found {value!r:.80}")
+
+    return check
 
 
-def _delta_q(numbers: Mapping[str, int | None], probe: str, where: str) -> int | None:
+def _verdict(value: Any, field: str, where: str) -> str | None:
+    return None if value is None else _one_of(*OUTCOMES)(value, field, where)
+
+
+_CHECKS: Mapping[str, Callable[[Any, str, str], Any]] = {
+    **dict.fromkeys(("pair", "judge", "prompt", "invalid", "arm", "task"), _text),
+    **dict.fromkeys(("ties_allowed", "abstained"), _boolean),
+    **dict.fromkeys(("delta_q", "level_a", "level_b", "repeat"), _whole),
+    **dict.fromkeys(("length_a", "length_b", "filler_b"), _length),
+    "order": _one_of(*ORDERS),
+    "probe": _one_of(*PROBES),
+    "verdict": _verdict,
+}
+"""The fields that the analysis uses, and what each must be."""
+
+
+def _checked(row: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """The fields of a row that the analysis uses, each found to be what it must be."""
+    return {field: _CHECKS[field](value, field, where) for field, value in row.items() if field in _CHECKS}
+
+
+def _delta_q(given: Mapping[str, Any], probe: str, where: str) -> int | None:
     """Quality steps of a row: as given, or from its levels; they must agree, and a ladder row needs them."""
-    delta_q, level_a, level_b = numbers["delta_q"], numbers["level_a"], numbers["level_b"]
+    delta_q, level_a, level_b = given.get("delta_q"), given.get("level_a"), given.get("level_b")
     if level_a is not None and level_b is not None:
         if level_a < level_b:
             raise VerdictLogError(f"{where}: answer a must be the better one, found levels {level_a} and {level_b}")

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from datasheet.analysis.characterise import Characterisation
+from datasheet.analysis import validity
+from datasheet.analysis.characterise import MOST_NAMES, Characterisation
 from datasheet.analysis.derived import p_correct
 from datasheet.analysis.intervals import CONFIDENCE_LEVEL, ClusteredShare
 from datasheet.analysis.ladder import LadderStep
@@ -23,6 +24,7 @@ from datasheet.sheet.statements import LIMITS_OF_USE, non_claims, summary_senten
 
 FORMAT = "judge-datasheet"
 MOST_STEPS = 5
+MOST_NOTES = 50
 _CURVE_POINTS = 50
 VERSION = 1
 
@@ -83,7 +85,7 @@ def build_sheet(
         "limits": limits.as_dict(),
         "limits_of_use": list(LIMITS_OF_USE),
         "non_claims": list(non_claims(context.bank, context.judge)),
-        "notes": [*found.notes, *context.notes],
+        "notes": [*found.notes, *context.notes][:MOST_NOTES],
         "readings": readings.to_columns(),
         "provenance": dict(context.provenance),
     }
@@ -208,11 +210,13 @@ def _null(null: PairingNull) -> dict[str, Any]:
 
 
 def _validity(found: Characterisation, readings: Readings, context: SheetContext) -> dict[str, Any]:
-    reasons = {name: int((readings.invalid == code).sum()) for code, name in enumerate(readings.invalid_reasons)}
+    common, rest = validity.commonest_reasons(readings, MOST_NAMES)
+    reasons = {name: int((readings.invalid == readings.invalid_reasons.index(name)).sum()) for name in common}
+    pooled = int((~readings.valid).sum()) - sum(reasons.values())
     return {
         "readings": len(readings),
         "valid": int(readings.valid.sum()),
-        "invalid": {name: count for name, count in reasons.items() if count},
+        "invalid": reasons | ({"other": pooled} if rest else {}),
         "abstained": int((readings.abstained == 1).sum()),
         "unstable_presentations": found.rates.unstable,
         "gates": list(context.gates),

@@ -56,6 +56,8 @@ def analyze(
         The log can't be read, or holds no such judge.
     """
     path = path / LOG_NAME if path.is_dir() else path
+    if path.name == LOG_NAME and path.is_file() and not path.stat().st_size:
+        raise UsageError(f"{path} holds nothing yet: the build it belongs to has not begun")
     if is_trial_log(path):
         return _of_trial_log(path, judge, prompt, limits)
     log = read_verdict_log(path, judge=judge, prompt=prompt)

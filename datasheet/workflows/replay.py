@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from datasheet.errors import VerdictLogError
-from datasheet.exchange.verdict_log import CallColumns, json_lines, read_header
+from datasheet.exchange.verdict_log import CallColumns, count_of, json_lines, read_header, seconds_of
 from datasheet.judge.replay import ReplayJudge
 from datasheet.records import Reply
 
@@ -55,15 +55,11 @@ def _reply(row: Mapping[str, Any], where: str) -> Reply:
         reasoning=_words(row, "reasoning"),
         fingerprint=_words(row, "fingerprint"),
         model=_words(row, "reported_model"),
-        prompt_tokens=_count(row.get("prompt_tokens")),
-        completion_tokens=_count(row.get("completion_tokens")),
-        latency_s=float(row["latency_s"]) if isinstance(row.get("latency_s"), int | float) else 0.0,
+        prompt_tokens=count_of(row.get("prompt_tokens")),
+        completion_tokens=count_of(row.get("completion_tokens")),
+        latency_s=seconds_of(row.get("latency_s")) or 0.0,
     )
 
 
 def _words(row: Mapping[str, Any], field: str) -> str:
     return str(row.get(field) or "")
-
-
-def _count(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None

@@ -462,3 +462,26 @@ def test_what_is_not_analysed_is_said() -> None:
 def test_an_undetermined_profile_says_what_it_lacks() -> None:
     found = characterise(Readings.from_rows([*same_quality_rows(stable=15), *vacuum_rows(tie=30)]))
     assert found.profile.decides == "5 more complete same-quality pairs"
+
+
+def test_reasons_and_arms_without_limit_are_pooled_and_said() -> None:
+    invalid = [
+        replace(row, stimulus=f"i{index}", outcome=None, invalid=f"reason {index:03}")
+        for index, row in enumerate(vacuum_rows(tie=90))
+    ]
+    arms = [
+        replace(row, stimulus=f"a{index}{row.stimulus}", arm=f"arm{index:02}")
+        for index in range(30)
+        for row in ladder_rows({1: (2, 0, 0)})
+    ]
+    found = characterise(Readings.from_rows([*QWEN32B, *invalid, *arms]))
+    assert sum(key.startswith("invalid_rate@") for key in found.estimates) == 21
+    assert found.estimates["invalid_rate@other"].estimate == pytest.approx(70 / (len(QWEN32B) + 90 + 60))
+    assert "p_correct_1@arm19" in found.estimates
+    assert "p_correct_1@arm20" not in found.estimates
+    assert any("31 arms" in note for note in found.notes)
+
+
+def test_steps_far_beyond_the_ladder_give_no_warning() -> None:
+    found = characterise(Readings.from_rows(ladder_rows({1: (50, 0, 50), 100: (12, 0, 8)})))
+    assert found.estimates["p_correct_100"].status == "measured"

@@ -8,6 +8,7 @@ from math import exp, lgamma, log
 import numpy as np
 import pytest
 from readings_made import same_quality
+from scipy.stats import binomtest
 
 from datasheet.analysis.pairing_null import pairing_null, stable_pairs_at_random
 from datasheet.analysis.swap_pairs import swap_pairs
@@ -103,3 +104,10 @@ def test_same_slot_pairs_on_both_sides_are_above_chance() -> None:
     assert null.positional_above(0.05)
     assert not null.stable_above(0.05)
     assert not null.slots_differ(0.05)
+
+
+@pytest.mark.parametrize(("hits", "n"), [(0, 1), (3, 10), (5, 10), (32, 32), (14, 19), (7, 15)])
+def test_the_slot_test_is_scipys_binomial_test(hits: int, n: int) -> None:
+    null = pairing_null(swap_pairs(same_quality(first_first=hits, second_second=n - hits)), rng=child_rng(5), draws=10)
+    assert null is not None
+    assert null.p_slot == pytest.approx(binomtest(hits, n).pvalue)
