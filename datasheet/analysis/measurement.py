@@ -159,52 +159,77 @@ def fit_measurement(
     if not len(table) or table.covariates.shape[1] != len(covariates):
         raise ValueError("the model needs pairs, and a name for each covariate")
     names = parameter_names(covariates)
-    means, sds = _priors(names)
     theta = _moment_start(table, names) if start is None else np.array(start, dtype=np.float64)
-    free = np.array([name not in fixed for name in names])
     if start is None and "log_task_spread" in fixed:
         theta[-1] = _NO_SPREAD
     if start is None and "log_criterion" in fixed:
         theta[-3] = _NO_CRITERION
-
-    theta[free] = np.clip(theta[free], *np.array([_BOXES.get(name, _SLOPE_BOX) for name in names])[free].T)
-
-    def negative(values: Numbers) -> tuple[float, Numbers, Numbers]:
-        at = theta.copy()
-        at[free] = values
-        likelihoods, scores = log_likelihood(at, table, lapse_rate=lapse_rate)
-        off = (at - means) / sds
-        gradient = scores.sum(axis=0) - off / sds
-        return -float(likelihoods.sum() - 0.5 * (off[free] ** 2).sum()), -gradient[free], scores
-
+    free = np.array([name not in fixed for name in names])
     boxes = np.array([_BOXES.get(name, _SLOPE_BOX) for name in names])[free]
-    best = minimize(lambda values: negative(values)[:2], theta[free], jac=True, method="L-BFGS-B", bounds=boxes,
+    theta[free] = np.clip(theta[free], *boxes.T)
+    posterior = _Posterior(table=table, theta=theta, free=free, names=names, lapse_rate=lapse_rate)
+    best = minimize(posterior.negative, theta[free], jac=True, method="L-BFGS-B", bounds=boxes,
                     options={"maxiter": 200, "ftol": 1e-12, "gtol": 1e-5})  # fmt: skip
-    mode, hessian = _polished(best.x, boxes, lambda values: negative(values)[1])
-    theta[free] = mode
-    value, gradient, scores = negative(mode)
+    mode, hessian = _polished(best.x, boxes, lambda values: posterior.negative(values)[1])
+    value, gradient = posterior.negative(mode)
     inverse = np.linalg.inv(hessian)
-    p = len(names)
-    covariance, robust = np.zeros((p, p)), np.zeros((p, p))
+    covariance, robust = np.zeros((2, len(names), len(names)))
     covariance[np.ix_(free, free)] = inverse
-    meat = scores[:, free].T @ scores[:, free]
-    n_clusters = table.n_clusters
-    factor = n_clusters / (n_clusters - 1) if n_clusters > 1 else 1.0
-    robust[np.ix_(free, free)] = inverse @ meat @ inverse * factor
-    off = (theta[free] - means[free]) / sds[free]
+    scores = posterior.scores(mode)
+    factor = table.n_clusters / (table.n_clusters - 1) if table.n_clusters > 1 else 1.0
+    robust[np.ix_(free, free)] = inverse @ scores.T @ scores @ inverse * factor
     return MeasurementFit(
         names=names,
-        theta=theta,
+        theta=posterior.at(mode),
         covariance=covariance,
         robust_covariance=robust,
         free=free,
-        log_likelihood=-value + 0.5 * float((off**2).sum()),
+        log_likelihood=posterior.penalty(mode) - value,
         log_posterior=-value,
         largest_gradient=float(np.abs(gradient * np.sqrt(np.diag(inverse))).max()),
-        n_clusters=n_clusters,
+        n_clusters=table.n_clusters,
         n_pairs=round(table.n_pairs),
         lapse_rate=lapse_rate,
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Posterior:
+    """The log posterior as a function of the free parameters; the others stay as they are in ``theta``."""
+
+    table: PairTable
+    theta: Numbers
+    free: np.ndarray[tuple[int], np.dtype[np.bool_]]
+    names: tuple[str, ...]
+    lapse_rate: float
+
+    def at(self, values: Numbers) -> Numbers:
+        """All parameters, with these values for the free ones."""
+        theta = self.theta.copy()
+        theta[self.free] = values
+        return theta
+
+    def _off(self, values: Numbers) -> tuple[Numbers, Numbers]:
+        """Distances from the priors' means in their standard deviations, and those."""
+        means, sds = (prior[self.free] for prior in _priors(self.names))
+        return (values - means) / sds, sds
+
+    def penalty(self, values: Numbers) -> float:
+        """Minus the log prior, but for its constant."""
+        off, _ = self._off(values)
+        return 0.5 * float((off**2).sum())
+
+    def scores(self, values: Numbers) -> Numbers:
+        """Each task's gradient of the log likelihood by the free parameters, shape (G, free)."""
+        _, scores = log_likelihood(self.at(values), self.table, lapse_rate=self.lapse_rate)
+        return scores[:, self.free]
+
+    def negative(self, values: Numbers) -> tuple[float, Numbers]:
+        """Minus the log posterior, and its gradient."""
+        likelihoods, scores = log_likelihood(self.at(values), self.table, lapse_rate=self.lapse_rate)
+        off, sds = self._off(values)
+        gradient = scores[:, self.free].sum(axis=0) - off / sds
+        return self.penalty(values) - float(likelihoods.sum()), -gradient
 
 
 def _polished(mode: Numbers, boxes: Numbers, gradient_at: _Gradient) -> tuple[Numbers, Numbers]:

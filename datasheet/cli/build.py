@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,7 +20,7 @@ from datasheet.cli.console import (
 from datasheet.errors import UsageError
 
 if TYPE_CHECKING:
-    from datasheet.workflows.build import Announcement, BuildResult, Progress
+    from datasheet.workflows.build import Announcement, BuildResult
 
 
 @click.command()
@@ -130,8 +129,8 @@ def build(
             fresh=fresh,
             render=not no_render,
         )
-        line = ProgressLine()
-        codes.append(_report(run_build(options, settings, announce=_announce, progress=_shown_by(line)), as_json))
+        result = run_build(options, settings, announce=_announce, progress=ProgressLine().show)
+        codes.append(_report(result, as_json))
     # A broken environment outranks a run to be gone on with, and that an inconclusive one.
     worst = next((code for code in (EXIT_USAGE, EXIT_RESUMABLE, EXIT_INCONCLUSIVE) if code in codes), 0)
     raise click.exceptions.Exit(worst)
@@ -142,21 +141,6 @@ def _folder(out: Path | None, judge: str, prompt: str, *, several: bool) -> Path
     from datasheet.workflows.build import folder_name
 
     return out / folder_name(judge, prompt) if out is not None and several else out
-
-
-def _shown_by(line: ProgressLine) -> Callable[[Progress], None]:
-    def progress(state: Progress) -> None:
-        line.show(
-            done=state.done,
-            failed=state.failed,
-            total=state.total,
-            in_flight=state.in_flight,
-            oldest_s=state.oldest_s,
-            elapsed_s=state.elapsed_s,
-            failures=state.failures,
-        )
-
-    return progress
 
 
 def _announce(plan: Announcement) -> None:

@@ -15,6 +15,7 @@ from datasheet.errors import UsageError
 from datasheet.visible import visible
 
 if TYPE_CHECKING:
+    from datasheet.workflows.build import Progress
     from datasheet.workflows.documents import Documents
 
 EXIT_USAGE = 2
@@ -80,31 +81,23 @@ class ProgressLine:
     """How far a run is: a line that is rewritten on a terminal, and elsewhere one now and then."""
 
     def __init__(self) -> None:
-        self._shown = self._started = time.monotonic()
+        self._shown = time.monotonic()
         self._on_terminal = sys.stderr is not None and sys.stderr.isatty()
 
-    def show(
-        self,
-        *,
-        done: int,
-        failed: int,
-        total: int,
-        in_flight: int,
-        oldest_s: float,
-        elapsed_s: float,
-        failures: dict[str, int],
-    ) -> None:
+    def show(self, state: Progress) -> None:
         """Show how far a run is: ten times a second on a terminal, every half minute elsewhere."""
-        finished = done + failed == total
+        finished = state.done + state.failed == state.total
         now = time.monotonic()
         if now - self._shown < (0.1 if self._on_terminal else _QUIET_S) and not (finished and self._on_terminal):
             return
         self._shown = now
-        rate = done / elapsed_s if elapsed_s > 0 else 0.0
-        left = f", about {(total - done - failed) / rate:.0f} s left" if rate and not finished else ""
-        trouble = "".join(f", {count} {kind.replace('_', ' ')}" for kind, count in sorted(failures.items()))
-        waiting = f", {in_flight} in flight" + (f" (the oldest for {oldest_s:.0f} s)" if oldest_s >= _LONG_S else "")
-        text = f"{done}/{total} calls, {rate:.1f}/s{waiting if not finished else ''}{trouble}{left}"
+        rate = state.done / state.elapsed_s if state.elapsed_s > 0 else 0.0
+        to_go = state.total - state.done - state.failed
+        left = f", about {to_go / rate:.0f} s left" if rate and not finished else ""
+        trouble = "".join(f", {count} {kind.replace('_', ' ')}" for kind, count in sorted(state.failures.items()))
+        oldest = f" (the oldest for {state.oldest_s:.0f} s)" if state.oldest_s >= _LONG_S else ""
+        waiting = "" if finished else f", {state.in_flight} in flight{oldest}"
+        text = f"{state.done}/{state.total} calls, {rate:.1f}/s{waiting}{trouble}{left}"
         if self._on_terminal:
             sys.stderr.write("\r\x1b[K" + text + ("\n" if finished else ""))
             sys.stderr.flush()

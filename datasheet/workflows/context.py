@@ -57,23 +57,8 @@ def sheet_context(
     """
     dates = operation or {}
     return SheetContext(
-        judge={
-            "name": _text(facts, "judge"),
-            "judge_id": _text(facts, "judge_id"),
-            "prompt": _text(facts, "prompt", otherwise=""),
-            "decoding": _decoding(facts),
-            "simulated": facts.get("simulated") in (True, "yes"),
-            "ties_allowed": readings.ties_allowed,
-            "reported_models": list(reported_models),
-            **{field: facts[field] for field in _JUDGE_TEXTS if isinstance(facts.get(field), str)},
-        },
-        bank={
-            "name": _text(facts, "bank"),
-            "hash": _text(facts, "bank_hash"),
-            **({"language": facts["language"]} if isinstance(facts.get("language"), str) else {}),
-            "tasks": len(readings.tasks),
-            "validated_by_people": False,
-        },
+        judge=_judge(facts, readings, reported_models),
+        bank=_bank(facts, readings),
         design={
             "name": _text(facts, "design"),
             "seed": _whole(facts, "seed"),
@@ -95,6 +80,30 @@ def sheet_context(
             **(provenance or {}),
         },
     )
+
+
+def _judge(facts: Mapping[str, Any], readings: Readings, reported_models: Sequence[str]) -> dict[str, Any]:
+    return {
+        "name": _text(facts, "judge"),
+        "judge_id": _text(facts, "judge_id"),
+        "prompt": _text(facts, "prompt", otherwise=""),
+        "decoding": _decoding(facts),
+        "simulated": facts.get("simulated") in (True, "yes"),
+        "ties_allowed": readings.ties_allowed,
+        "reported_models": list(reported_models),
+        **{field: facts[field] for field in _JUDGE_TEXTS if isinstance(facts.get(field), str)},
+    }
+
+
+def _bank(facts: Mapping[str, Any], readings: Readings) -> dict[str, Any]:
+    language = facts.get("language")
+    return {
+        "name": _text(facts, "bank"),
+        "hash": _text(facts, "bank_hash"),
+        **({"language": language} if isinstance(language, str) else {}),
+        "tasks": len(readings.tasks),
+        "validated_by_people": False,
+    }
 
 
 def _text(facts: Mapping[str, Any], field: str, *, otherwise: str = NOT_GIVEN) -> str:
