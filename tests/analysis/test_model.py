@@ -1,0 +1,150 @@
+"""The measurement model on logs: length told from quality, and degenerate logs that never give a wild number."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+from observers import OBSERVERS, drawn, structure
+from published import LLAMA8B, QWEN32B
+from readings_made import ladder_rows, same_quality_rows, vacuum_rows
+
+from datasheet.analysis.model import MODEL_KEYS, NO_TIES, measure, prefix_resolution
+from datasheet.readings import ReadingRow, Readings
+from datasheet.records import Estimate
+
+shown = cache(structure)
+LOGS = 5
+
+
+def measured(readings: Readings) -> dict[str, Estimate]:
+    return measure(readings, supported_below_1=False).estimates
+
+
+@pytest.mark.parametrize(
+    "name", ["mid", "length-lover", "filler-hater", "quality-and-filler", "prefers-short"], ids=str
+)
+def test_quality_is_told_from_length_and_filler(name: str) -> None:
+    """The mean resolution over a few logs lies within two of its standard errors of the truth, slopes likewise."""
+    observer = OBSERVERS[name]
+    found = [measured(drawn(shown("standard"), observer, 0.2, np.random.default_rng(seed))) for seed in range(LOGS)]
+    for key, truth, spread in (
+        ("resolution", observer.k, 0.05),
+        ("length_slope", observer.length, 0.35),
+        ("filler_slope", observer.filler, 0.45),
+    ):
+        mean = np.mean([estimates[key].estimate for estimates in found])  # type: ignore[misc]
+        assert mean == pytest.approx(truth, abs=2 * spread / np.sqrt(LOGS)), key
+
+
+def test_the_prefix_arm_alone_takes_length_for_quality() -> None:
+    """A pure length-lover: the prefix-only reading is high and labelled, the resolution is nil."""
+    readings = drawn(shown("standard"), OBSERVERS["length-lover"], 0.0, np.random.default_rng(1))
+    prefix = prefix_resolution(readings)["resolution@prefix"]
+    assert prefix.low is not None
+    assert prefix.low > 0.4
+    assert prefix.flags == ("confounded_with_length",)
+    estimates = measured(readings)
+    resolution = estimates["resolution"]
+    assert resolution.low is not None
+    assert resolution.high is not None
+    assert resolution.low < 0 < resolution.high < 0.2
+    assert estimates["position_in_steps"].status == "undetermined"
+    assert estimates["noise_equivalent_delta_q"].status == "undetermined"
+    assert estimates["threshold_75"].status in ("bounded", "undetermined")
+
+
+def test_the_published_design_is_flagged_as_confounded() -> None:
+    estimates = measured(drawn(shown("paper"), OBSERVERS["mid"], 0.2, np.random.default_rng(2)))
+    for key in ("resolution", "threshold_75", "fc75"):
+        assert "confounded_with_length" in estimates[key].flags
+    assert estimates["length_slope"].status == "not_measured"
+    assert "tell length from quality" in estimates["length_slope"].reason
+
+
+def sane(estimates: dict[str, Estimate]) -> None:
+    """Every key is there, and no number is one that readings could not show."""
+    assert set(estimates) == set(MODEL_KEYS)
+    for key, estimate in estimates.items():
+        for number in (estimate.estimate, estimate.low, estimate.high):
+            assert number is None or abs(number) <= 61, (key, estimate)
+
+
+def degenerate_logs() -> dict[str, list[ReadingRow]]:
+    ladder = {1: (80, 10, 10), 3: (60, 0, 0), 5: (20, 0, 0)}
+    same = same_quality_rows(stable=10, first_first=15, one_sided=15, none=20)
+    mixed = [*same, *ladder_rows(ladder)]
+    return {
+        "all ties": [replace(row, outcome="tie") for row in mixed],
+        "all first slot": [replace(row, outcome="first") for row in mixed],
+        "saturated": [*same_quality_rows(none=60), *ladder_rows({1: (100, 0, 0), 5: (20, 0, 0)})],
+        "one task": [replace(row, task="only") for row in mixed],
+        "no tasks": [replace(row, task=None) for row in mixed],
+        "one order": [row for row in mixed if row.order == "ab"],
+        "no ladder": same,
+        "no same quality": ladder_rows(ladder),
+        "always wrong": ladder_rows({1: (0, 0, 100), 5: (0, 0, 20)}),
+        "one pair": ladder_rows({1: (2, 0, 0)}),
+        "vacuum only": vacuum_rows(tie=10),
+    }
+
+
+@pytest.mark.parametrize("name", sorted(degenerate_logs()))
+def test_degenerate_logs_give_statuses_and_bounds(name: str) -> None:
+    sane(measured(Readings.from_rows(degenerate_logs()[name])))
+
+
+def test_what_each_degenerate_log_can_and_can_not_say() -> None:
+    found = {
+        name: measured(Readings.from_rows(rows))
+        for name, rows in degenerate_logs().items()
+        if name in ("all ties", "all first slot", "saturated", "one order", "no ladder", "vacuum only", "one task")
+    }
+    assert "all readings are ties" in found["all ties"]["resolution"].reason
+    assert "first slot" in found["all first slot"]["position"].reason
+    saturated = found["saturated"]["resolution"]
+    assert (saturated.status, saturated.high) == ("bounded", None)
+    assert saturated.low is not None
+    assert 0.3 < saturated.low < 6
+    assert found["one order"]["position"].status == "not_measured"
+    assert found["one order"]["resolution"].status in ("measured", "bounded")
+    assert found["no ladder"]["criterion"].status == "measured"
+    assert found["no ladder"]["resolution"].status == "not_measured"
+    assert found["vacuum only"]["criterion"].status == "not_measured"
+    assert found["one task"]["task_spread"].status == "not_measured"
+
+
+def test_a_prompt_without_ties_has_no_criterion() -> None:
+    rows = [row for row in LLAMA8B if row.outcome != "tie"]
+    estimates = measured(Readings.from_rows(rows, ties_allowed=False))
+    assert (estimates["criterion"].status, estimates["criterion"].reason) == ("not_applicable", NO_TIES)
+    assert estimates["resolution"].status == "measured"
+    assert estimates["position"].status in ("measured", "bounded")
+
+
+def test_the_published_judges_come_out_as_they_should() -> None:
+    """Position decides for the one; for the other, clear differences and a wide tie band."""
+    llama, qwen = (measured(Readings.from_rows(rows)) for rows in (LLAMA8B, QWEN32B))
+    assert llama["position"].low is not None
+    assert llama["position"].low > 1
+    assert qwen["resolution"].estimate is None or qwen["resolution"].estimate > 1.5
+    assert qwen["criterion"].low is not None
+    assert qwen["criterion"].low > 0.5
+
+
+def test_diagnostics_of_equal_and_of_unequal_steps() -> None:
+    """Steps that are worth more where more is met already are found unequal, equal ones are not."""
+    equal = measure(drawn(shown("standard"), OBSERVERS["mid"], 0.0, np.random.default_rng(3)), supported_below_1=False)
+    assert equal.steps_p is not None
+    assert equal.steps_p > 0.01
+    assert equal.fit is not None
+    assert equal.fit.converged
+    steep = replace(OBSERVERS["mid"], k=0.9, step_inequality=0.9)
+    unequal = measure(drawn(shown("standard"), steep, 0.0, np.random.default_rng(3)), supported_below_1=False)
+    assert unequal.steps_p is not None
+    assert unequal.steps_p < 0.01
+    assert unequal.base_slope is not None
+    assert unequal.base_slope.low is not None
+    assert unequal.base_slope.low > 0
