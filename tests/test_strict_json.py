@@ -32,3 +32,7 @@ def test_plain_json_is_what_it_says() -> None:
 def test_what_is_not_plain_json_is_refused(text: str, said: str) -> None:
     with pytest.raises(ValueError, match=said):
         decode(text)
+
+
+def test_digits_inside_a_text_are_no_number() -> None:
+    assert decode('{"raw": "so I say ' + "1" * 5000 + '"}')["raw"].endswith("1" * 5000)
