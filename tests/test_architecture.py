@@ -32,6 +32,7 @@ ONLY_IN = {
     "scipy": ("analysis",),
     "statsmodels": ("analysis",),
     "aiohttp": ("judge",),
+    "threadpoolctl": ("analysis",),
     "jsonschema": ("sheet/schema.py",),
     "pypdf": ("sheet/attachment.py",),
     "tomllib": ("config.py", "stimulus/bank.py", "prompts/variant.py"),

@@ -10,7 +10,7 @@ from typing import Any
 
 from datasheet.analysis.ladder import PREFIX_ARM
 from datasheet.sheet.catalogue import define
-from datasheet.sheet.formats import count, counted, words
+from datasheet.sheet.formats import count, counted, number, p_value, words
 
 Sheet = Mapping[str, Any]
 
@@ -80,6 +80,28 @@ def no_curve_reason(sheet: Sheet) -> str:
     """Why there is no curve: the reason that the first step has no share, or that there is no ladder at all."""
     reasons = [row["reason"] for row in sheet["characteristics"] if row["key"] == "p_correct_1"]
     return next(filter(None, reasons), "the prefix arm of the ladder was not measured")
+
+
+def model_checks(sheet: Sheet) -> tuple[str, ...]:
+    """How far the joint model is to be trusted: its convergence, lapses, and whether the quality steps are equal."""
+    model = sheet["model"]
+    if "names" not in model:
+        return ()
+    found = "found" if model["status"] == "measured" else "not found"
+    checks = [f"The mode was {found} (largest gradient {model['largest_gradient']:.1g} standard deviations)."]
+    lapses = model.get("lapse_sensitivity") or {}
+    if lapses:
+        values = ", ".join(
+            f"{define(key).symbol} {number(lapses[key])}" for key in ("resolution", "criterion", "position")
+        )
+        checks.append(f"If {lapses['lapse_rate']:.0%} of calls were lapses: {values}.")
+    if model.get("steps_p") is not None:
+        checks.append(f"All quality steps worth the same: p = {p_value(model['steps_p'])}.")
+    slope = model.get("base_slope")
+    if slope and slope.get("low") is not None:
+        limits = f"{number(slope['estimate'])} ({number(slope['low'])} to {number(slope['high'])})"
+        checks.append(f"Change of k with each requirement that the worse answer meets already: {limits}.")
+    return tuple(checks)
 
 
 def trial_dates(sheet: Sheet) -> str:

@@ -107,6 +107,7 @@ def _parts(sheet: Mapping[str, Any]) -> dict[str, Any]:
         "classes": content.class_rows(sheet),
         "bars": Markup(figures.decomposition_bars(found, expected)) if found else None,
         "swatch": lambda symbol: Markup(figures.swatch(symbol)),
+        "model_checks": facts.model_checks(sheet),
         "operation": facts.operation_rows(sheet),
         "limits": facts.limit_rows(sheet),
         "provenance": facts.provenance_rows(sheet),

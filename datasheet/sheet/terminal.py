@@ -53,6 +53,7 @@ def _lines(sheet: Mapping[str, Any], width: int) -> Iterator[str]:
     yield from _listed("What would decide what is undetermined", decides, width)
     for section in content.sections(sheet):
         yield from _section(section, width)
+    yield from _listed("The fit of the joint model", facts.model_checks(sheet), width)
     yield from ["", "Operation", *_pairs(facts.operation_rows(sheet) or [("", "not recorded")], width)]
     yield from _listed("Limits of use", sheet["limits_of_use"], width)
     yield from _listed("Not claimed", sheet["non_claims"], width)

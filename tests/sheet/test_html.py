@@ -275,3 +275,10 @@ def test_a_sheet_that_breaks_its_schema_is_an_error_that_says_so() -> None:
 
 def test_the_same_sheet_gives_the_same_page() -> None:
     assert render_html(sample("careful")) == render_html(sample("careful"))
+
+
+def test_the_models_own_checks_are_printed() -> None:
+    page = render_html(sample("careful"))
+    assert "The mode was found" in page
+    assert "All quality steps worth the same: p =" in page
+    assert "If 2% of calls were lapses: k " in page
