@@ -43,9 +43,7 @@ def render(
 def canonical_replies(variant: PromptVariant) -> dict[Outcome, str]:
     """For each outcome that the variant allows, a reply that says so and nothing else."""
     return {
-        outcome: json.dumps({"verdict": label}, ensure_ascii=False) if variant.schema == "json" else f"[[{label}]]"
-        for outcome in OUTCOMES
-        if (label := _label_of(variant, outcome)) is not None
+        outcome: _written(variant, label) for outcome in OUTCOMES if (label := _label_of(variant, outcome)) is not None
     }
 
 
@@ -65,6 +63,13 @@ def response_schema(variant: PromptVariant) -> dict[str, Any] | None:
 def contains_verdict_syntax(variant: PromptVariant, text: str) -> bool:
     """A text holds what the parser takes for a verdict, so that a judge that quotes it could be misread."""
     return contains_verdict(text, schema_of(variant))
+
+
+def _written(variant: PromptVariant, label: str) -> str:
+    """A label in the form that the variant asks for."""
+    if variant.schema == "json":
+        return json.dumps({"verdict": label}, ensure_ascii=False)
+    return f"[[{label}]]" if variant.schema == "bracket" else label
 
 
 def _label_of(variant: PromptVariant, outcome: Outcome) -> str | None:

@@ -17,7 +17,7 @@ from datasheet.identity import canonical_json, content_id
 from datasheet.records import OUTCOMES, Outcome
 from datasheet.resources import templates_folder
 
-ReplySchema = Literal["json", "bracket"]
+ReplySchema = Literal["json", "bracket", "single_token"]
 Stands = Literal["whole", "last"]
 
 PLACEHOLDERS = ("question", "answer_first", "answer_second", "rubric", "reference")
@@ -47,7 +47,7 @@ class PromptVariant:
     name
         Name of the folder; no part of the identity.
     schema
-        How the verdict is written: a JSON object, or a label in double brackets.
+        How the verdict is written: a JSON object, a label in double brackets, or a label and nothing else.
     labels
         From the label that the judge writes to the outcome that it stands for.
     abstention

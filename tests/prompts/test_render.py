@@ -95,7 +95,7 @@ def test_an_abstention_stands_in_for_a_tie() -> None:
 
 
 def test_only_json_variants_have_a_response_schema() -> None:
-    assert {name for name in NAMES if response_schema(load_variant(name)) is None} == {"bracket"}
+    assert {name for name in NAMES if response_schema(load_variant(name)) is None} == {"bracket", "logprob"}
 
 
 def test_the_schema_refuses_what_the_variant_does_not_allow() -> None:
@@ -114,6 +114,8 @@ def test_the_schema_refuses_what_the_variant_does_not_allow() -> None:
         ("default", "{'Verdict' : 1}", True),
         ("default", "The verdict: A is better. [[A]]", False),
         ("default", "Radish.", False),
+        ("logprob", " b", True),
+        ("logprob", "A radish.", False),
     ],
 )
 def test_verdict_syntax_in_a_stimulus_is_found(name: str, text: str, flagged: bool) -> None:

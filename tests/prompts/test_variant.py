@@ -52,11 +52,11 @@ def fault_of(folder: Path | str) -> str:
     return str(caught.value)
 
 
-def test_ships_four_variants() -> None:
-    assert variant_names() == ["bracket", "default", "forced-choice", "strict-tie"]
+def test_ships_five_variants() -> None:
+    assert variant_names() == ["bracket", "default", "forced-choice", "logprob", "strict-tie"]
 
 
-@pytest.mark.parametrize("name", ["bracket", "default", "forced-choice", "strict-tie"])
+@pytest.mark.parametrize("name", ["bracket", "default", "forced-choice", "logprob", "strict-tie"])
 def test_a_shipped_variant_loads_under_its_name(name: str) -> None:
     variant = load_variant(name)
     assert variant.name == name
@@ -70,7 +70,7 @@ def test_only_the_forced_choice_allows_no_tie() -> None:
 
 def test_shipped_variants_are_different_instruments_with_one_rubric() -> None:
     variants = [load_variant(name) for name in variant_names()]
-    assert len({variant.prompt_hash for variant in variants}) == 4
+    assert len({variant.prompt_hash for variant in variants}) == 5
     assert len({variant.rubric_hash for variant in variants}) == 1
 
 
@@ -93,7 +93,7 @@ def test_no_prompt_tells_that_quality_was_graded() -> None:
 def test_unknown_name_lists_the_known_ones() -> None:
     message = fault_of("defualt")
     assert "'defualt'" in message
-    assert "bracket, default, forced-choice, strict-tie" in message
+    assert "bracket, default, forced-choice, logprob, strict-tie" in message
 
 
 def test_folder_of_ones_own(make_variant: MakeVariant) -> None:
@@ -164,7 +164,7 @@ def test_stray_dollar_is_a_fault(make_variant: MakeVariant) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ('schema = "json"', 'schema = "xml"', "schema must be one of json, bracket, not 'xml'"),
+        ('schema = "json"', 'schema = "xml"', "schema must be one of json, bracket, single_token, not 'xml'"),
         ('schema = "json"\n', "", "field 'schema' is missing"),
         ("max_tokens = 64", 'max_tokens = "64"', "max_tokens must be a whole number, not '64'"),
         ("max_tokens = 64", "max_tokens = 0", "max_tokens must be at least 1"),

@@ -147,4 +147,6 @@ def contains_verdict(text: str, schema: Schema) -> bool:
     if schema.kind == "json":
         keys = "|".join(map(re.escape, schema.keys))
         return re.search(rf"[\"'](?:{keys})[\"'] {{0,20}}:", shown, re.IGNORECASE) is not None
+    if schema.kind == "single_token":
+        return match_label(shown, schema) is not None
     return any(match_label(match[1], schema) is not None for match in DOUBLE_BRACKETS.finditer(shown))

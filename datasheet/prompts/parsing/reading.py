@@ -48,7 +48,8 @@ def parse(variant: PromptVariant, reply: Reply) -> Verdict:
     cut_off = reply.finish_reason == "length"
     if cut_off and not reply.text.strip():
         return Verdict(invalid="truncated_reasoning" if reply.reasoning else "truncated")
-    return _read(reply.text, schema_of(variant), cut_off=cut_off)
+    whole = variant.schema == "single_token"  # its limit ends the reply right after the label
+    return _read(reply.text, schema_of(variant), cut_off=cut_off and not whole)
 
 
 def parse_text(text: str, schema: Schema) -> Verdict:

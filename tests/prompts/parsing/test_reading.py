@@ -13,6 +13,7 @@ from datasheet.records import Reply
 BRACKET = load_variant("bracket")
 DEFAULT = load_variant("default")
 FORCED = load_variant("forced-choice")
+ONE_TOKEN = load_variant("logprob")
 
 
 def test_every_reason_has_a_sentence() -> None:
@@ -45,6 +46,18 @@ def test_reason_for_no_verdict(reply: Reply, invalid: str) -> None:
 @pytest.mark.parametrize("text", ["[[A]]", "Final verdict: [[A]]", "[[A]]\n\nAnswer A covers", "It is fuller.\n[[A]]"])
 def test_verdict_that_stands_by_itself_counts_though_the_reply_is_cut_off(text: str) -> None:
     assert parse(BRACKET, Reply(text=text, finish_reason="length")).outcome == "first"
+
+
+@pytest.mark.parametrize(
+    ("text", "outcome", "invalid"),
+    [("A", "first", None), (" b", "second", None), ("C", "tie", None), ("The", None, "no_verdict")],
+)
+def test_one_token_is_a_whole_reply_though_the_limit_ends_it(
+    text: str, outcome: str | None, invalid: str | None
+) -> None:
+    assert ONE_TOKEN.max_tokens == 1
+    verdict = parse(ONE_TOKEN, Reply(text=text, finish_reason="length"))
+    assert (verdict.outcome, verdict.invalid, verdict.flags) == (outcome, invalid, ())
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,378 @@
+"""Soft readings: the evidence behind a verdict, from the log-probabilities of its label.
+
+Where a label's probability is a logistic function of the evidence X with readout scale s,
+logit P_first = (X - c)/s and logit P_second = (-X - c)/s. So half their difference is X/s and half their sum, turned
+over, is c/s. X/s is regressed on ΔQ and on which answer was shown first; in residual standard deviations its slopes are
+the resolution k and the position b, and c/s is the criterion c.
+
+A server lists a few candidates only. A label for an answer that is not among them is censored, not clipped: all that is
+known is that X lies beyond a limit. The gain over hard verdicts is largest for a judge that is always right; the price
+is that the evidence is taken to be normal far from the threshold, so the normality of the residuals and the hard
+estimate stand beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from math import exp, inf, sqrt
+
+import numpy as np
+from scipy.special import logsumexp, ndtri, stdtrit
+
+from datasheet.analysis.bivariate import Numbers
+from datasheet.analysis.derived import threshold
+from datasheet.analysis.intervals import CONFIDENCE_LEVEL
+from datasheet.analysis.tobit import NormalRegression, fit_tobit
+from datasheet.readings import Codes, Mask
+from datasheet.records import Estimate, Outcome
+from datasheet.seeds import child_rng
+
+MOST_CENSORED = 0.5
+"""Share of censored calls from which on hard verdicts say more than soft ones."""
+
+_WORD_STARTS = " \n\t▁Ġ"  # a space, and what tokenizers write for one
+_QUANTITIES = ("resolution", "position", "log_criterion", "log_threshold")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelLogProbabilities:
+    """Natural log-probabilities of the labels at the first token, one element a call.
+
+    Attributes
+    ----------
+    first, tie, second
+        -inf where the label is not among the listed candidates.
+    floor
+        The smallest listed log-probability of the call: what is not listed lies below. -inf where nothing is listed.
+    ties_allowed
+        The prompt has a label for a tie.
+    """
+
+    first: Numbers
+    tie: Numbers
+    second: Numbers
+    floor: Numbers
+    ties_allowed: bool = True
+
+    @classmethod
+    def of_candidates(
+        cls, calls: Sequence[Sequence[tuple[str, float]]], labels: Mapping[str, Outcome]
+    ) -> LabelLogProbabilities:
+        """Sums over the ways to write each label (``"A"``, ``" A"``, ``"a"``) in the candidates of each call.
+
+        Case counts where two labels differ by nothing else.
+        """
+        folded = {label.casefold(): outcome for label, outcome in labels.items()}
+        meaning, fold = (folded, str.casefold) if len(folded) == len(labels) else (dict(labels), str)
+        listed: dict[Outcome, list[float]] = {"first": [], "tie": [], "second": []}
+        for candidates in calls:
+            found = [
+                (meaning.get(fold(token.strip(_WORD_STARTS))), logprob) for token, logprob in dict(candidates).items()
+            ]
+            for outcome, column in listed.items():
+                column.append(_log_sum([logprob for meant, logprob in found if meant == outcome]))
+        return cls(
+            first=np.array(listed["first"]),
+            tie=np.array(listed["tie"]),
+            second=np.array(listed["second"]),
+            floor=np.array([min((logprob for _, logprob in candidates), default=-inf) for candidates in calls]),
+            ties_allowed="tie" in labels.values(),
+        )
+
+    @property
+    def mass(self) -> Numbers:
+        """Probability of any label, by call: the rest went to tokens that are no verdict."""
+        return np.asarray(np.exp(logsumexp([self.first, self.tie, self.second], axis=0)))
+
+
+def _log_sum(logprobs: list[float]) -> float:
+    return float(logsumexp(logprobs)) if logprobs else -inf
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SoftMeasurement:
+    """What the log-probabilities say of a judge, beside what its hard verdicts say.
+
+    Attributes
+    ----------
+    resolution, position, criterion
+        k, b and c in standard deviations of evidence.
+    threshold, hard_threshold
+        Δ*75 on a typical task, in quality steps, from the log-probabilities and from the verdicts.
+    n_calls
+        Calls that list any label.
+    n_unread
+        Calls that list none; they are in no other number here.
+    n_sideless
+        Calls that list a tie and neither answer: they count as censored, and tell the fit nothing.
+    censored_share
+        Share of the calls where the label of an answer is below the floor.
+    label_mass, least_label_mass
+        Probability of any label: the median over the calls, and the smallest.
+    normality
+        Probability plot correlation of the residuals: 1 where they are normal. None without a fit.
+    """
+
+    resolution: Estimate
+    position: Estimate
+    criterion: Estimate
+    threshold: Estimate
+    hard_threshold: Estimate
+    n_calls: int
+    n_unread: int
+    n_sideless: int
+    censored_share: float | None
+    label_mass: float | None
+    least_label_mass: float | None
+    normality: float | None
+
+    @property
+    def usable(self) -> bool:
+        """Under half of the calls are censored, and the fit was found."""
+        return self.normality is not None
+
+    @property
+    def preferred_threshold(self) -> Estimate:
+        """The soft threshold where it is usable, else the hard one."""
+        return self.threshold if self.usable else self.hard_threshold
+
+
+def soft_measurement(
+    labels: LabelLogProbabilities, *, delta_q: Codes, order: Codes, cluster: Codes, hard_threshold: Estimate
+) -> SoftMeasurement:
+    """Resolution, position, criterion and threshold from log-probabilities, with delete-a-task jackknife intervals.
+
+    Parameters
+    ----------
+    delta_q, order, cluster
+        Quality steps, order code (0 shows content a first) and task code of each call, shape (n,).
+    hard_threshold
+        Δ*75 from the hard verdicts of the same calls.
+    """
+    listed = labels.mass > 0
+    n_calls, mass = int(listed.sum()), labels.mass[listed]
+    calls = _calls(labels, delta_q, order, cluster, listed)
+    fit = _fitted(calls) if calls.censored_share < MOST_CENSORED else None
+    if fit is None:
+        resolution = position = criterion = steps = _no_estimate(calls)
+    else:
+        resolution, position, criterion, steps = _estimates(calls, fit, ties_allowed=labels.ties_allowed)
+    return SoftMeasurement(
+        resolution=resolution,
+        position=position,
+        criterion=criterion,
+        threshold=steps,
+        hard_threshold=hard_threshold,
+        n_calls=n_calls,
+        n_unread=len(listed) - n_calls,
+        n_sideless=int((calls.side == 2).sum()),
+        censored_share=calls.censored_share if n_calls else None,
+        label_mass=float(np.median(mass)) if n_calls else None,
+        least_label_mass=float(mass.min()) if n_calls else None,
+        normality=None if fit is None else _normality(calls, fit),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Calls:
+    """Calls that list a label, in content terms: the evidence is for content a.
+
+    ``side`` is 0 where both answers' labels are listed, +1 where only that of content a is (-1: of b), 2 where neither
+    is. ``evidence`` is X/s where the side is 0, else how far above c/s its size is known to lie. ``criterion`` is c/s,
+    NaN where the side is not 0. A tie that is not listed is taken at the floor, which makes c/s an upper limit.
+    """
+
+    evidence: Numbers
+    side: Codes
+    criterion: Numbers
+    tie_listed: Mask
+    design: Numbers
+    cluster: Codes
+
+    @property
+    def censored_share(self) -> float:
+        """1 where there is no call at all."""
+        return float((self.side != 0).mean()) if len(self.side) else 1.0
+
+    def where(self, kept: Mask) -> _Calls:
+        return _Calls(**{item.name: getattr(self, item.name)[kept] for item in fields(self)})
+
+
+def _calls(labels: LabelLogProbabilities, delta_q: Codes, order: Codes, cluster: Codes, listed: Mask) -> _Calls:
+    first, second, floor = labels.first[listed], labels.second[listed], labels.floor[listed]
+    tie = np.maximum(labels.tie[listed], floor) if labels.ties_allowed else np.full(len(first), -inf)
+    a_first = np.where(order[listed] == 0, 1, -1)
+    known, neither = np.isfinite(first) & np.isfinite(second), ~np.isfinite(first) & ~np.isfinite(second)
+    side = np.where(known, 0, np.where(neither, 2, np.where(np.isfinite(first), a_first, -a_first)))
+    with np.errstate(invalid="ignore"):  # -inf less -inf, where a label is not listed: masked below
+        logit_first, logit_second = first - np.logaddexp(tie, second), second - np.logaddexp(tie, first)
+        evidence = a_first * (logit_first - logit_second) / 2
+        beyond = np.logaddexp(np.maximum(first, second), tie) - floor
+        criterion = -(logit_first + logit_second) / 2
+    return _Calls(
+        evidence=np.where(known, evidence, beyond),
+        side=side.astype(np.int32),
+        criterion=np.where(known, criterion, np.nan),
+        tie_listed=np.isfinite(labels.tie[listed]),
+        design=np.column_stack([delta_q[listed], a_first]).astype(np.float64),
+        cluster=cluster[listed],
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Fit:
+    """A regression of X/s, the values and limits that it was made from, and c/s."""
+
+    regression: NormalRegression
+    values: Numbers
+    censored: Codes
+    design: Numbers
+    criterion: float
+
+    @property
+    def quantities(self) -> Numbers:
+        """k, b, log c and log Δ*75: infinite where there is none."""
+        k, b = self.regression.coefficients / self.regression.residual_sd
+        with np.errstate(divide="ignore"):
+            log_criterion = np.log(self.criterion / self.regression.residual_sd)
+            theta = np.array([k, b, max(log_criterion, -100.0), 0.0, 0.0])
+            return np.array([k, b, log_criterion, np.log(threshold(theta))])
+
+
+def _fitted(calls: _Calls) -> _Fit | None:
+    """The regression over the calls that show a side; None where they leave it open."""
+    known = calls.side == 0
+    if not known.any():
+        return None
+    criterion = max(0.0, float(np.median(calls.criterion[known])))
+    shown = calls.side != 2
+    side, evidence = calls.side[shown], calls.evidence[shown]
+    values = np.where(side == 0, evidence, side * (evidence - criterion))
+    regression = fit_tobit(values, side, calls.design[shown])
+    if regression is None:
+        return None
+    return _Fit(regression=regression, values=values, censored=side, design=calls.design[shown], criterion=criterion)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Jackknife:
+    """Standard uncertainties over tasks of a fit's quantities (None where a task can't be left out), and their t."""
+
+    spreads: dict[str, float] | None
+    n_clusters: int
+    n: int
+    method: str
+    reason: str
+
+    def limits(self, name: str, value: float) -> tuple[float, float] | None:
+        if self.spreads is None or not np.isfinite(self.spreads[name]):
+            return None
+        half = float(stdtrit(self.n_clusters - 1, (1 + CONFIDENCE_LEVEL) / 2)) * self.spreads[name]
+        return value - half, value + half
+
+    def estimate(self, value: float, limits: tuple[float, float] | None, *flags: str) -> Estimate:
+        low, high = limits or (None, None)
+        return Estimate(
+            estimate=value,
+            low=low,
+            high=high,
+            n=self.n,
+            n_clusters=self.n_clusters,
+            method=self.method,
+            reason="" if limits else self.reason,
+            flags=flags,
+        )
+
+
+def _jackknifed(calls: _Calls, fit: _Fit) -> _Jackknife:
+    tasks = np.unique(calls.cluster)
+    method = "Tobit" if (calls.side != 0).any() else "least squares"
+    spreads, reason = None, "one task only: an interval needs the spread between at least two tasks"
+    if len(tasks) > 1:
+        refits = [_fitted(calls.where(calls.cluster != task)) for task in tasks]
+        found = [refit.quantities for refit in refits if refit is not None]
+        reason = "without one of the tasks the calls leave the quantity open"
+        if len(found) == len(tasks):
+            with np.errstate(invalid="ignore"):  # an infinite quantity has no spread
+                shifts = np.array(found) - fit.quantities
+            variances = (len(tasks) - 1) / len(tasks) * (shifts**2).sum(axis=0)
+            spreads = {name: sqrt(variance) for name, variance in zip(_QUANTITIES, variances.tolist(), strict=True)}
+            method += f", delete-a-task jackknife, t({len(tasks) - 1})"
+    return _Jackknife(spreads=spreads, n_clusters=len(tasks), n=len(calls.side), method=method, reason=reason)
+
+
+def _no_estimate(calls: _Calls) -> Estimate:
+    """Why there is no fit."""
+    n, share = len(calls.side), calls.censored_share
+    if n == 0:
+        reason = "no call lists a label among the candidates of its first token: ask the judge for log-probabilities"
+        return Estimate.absent("not_measured", reason)
+    if share >= MOST_CENSORED:
+        reason = (
+            f"{share:.0%} of the calls leave the label of an answer below the listed log-probabilities, "
+            "so that hard verdicts say more: ask the server for more candidates"
+        )
+        return Estimate.absent("undetermined", reason, n=n)
+    reason = (
+        "the calls leave the fit open: it needs ΔQ above 0, at two values or in both orders, and evidence that varies"
+    )
+    return Estimate.absent("undetermined", reason, n=n)
+
+
+def _estimates(calls: _Calls, fit: _Fit, *, ties_allowed: bool) -> tuple[Estimate, Estimate, Estimate, Estimate]:
+    """Resolution, position, criterion and threshold."""
+    jackknife = _jackknifed(calls, fit)
+    k, b, log_criterion, log_threshold = fit.quantities.tolist()
+    k_limits = jackknife.limits("resolution", k)
+    if not ties_allowed:
+        reason = "the prompt allows no tie, which fixes the criterion at 0"
+        criterion = Estimate.absent("not_applicable", reason, n=jackknife.n)
+    else:
+        criterion = _criterion(calls, jackknife, log_criterion)
+    if k <= 0 or (k_limits is not None and k_limits[0] <= 0):
+        steps = Estimate.absent("undetermined", "the resolution is not clearly above 0", n=jackknife.n)
+    elif not np.isfinite(log_threshold):
+        reason = "the fitted curve does not reach .75 within 60 steps"
+        steps = Estimate.absent("undetermined", reason, n=jackknife.n)
+    else:
+        tested = calls.design[:, 0][calls.design[:, 0] > 0]
+        outside = not tested.min() <= exp(log_threshold) <= tested.max()
+        limits = _exponential(jackknife.limits("log_threshold", log_threshold))
+        steps = jackknife.estimate(exp(log_threshold), limits, *(["extrapolated"] * outside))
+    return (
+        jackknife.estimate(k, k_limits),
+        jackknife.estimate(b, jackknife.limits("position", b)),
+        criterion,
+        steps,
+    )
+
+
+def _criterion(calls: _Calls, jackknife: _Jackknife, log_criterion: float) -> Estimate:
+    """The criterion; an upper limit of it where most calls do not list the tie."""
+    if not np.isfinite(log_criterion):
+        return Estimate.absent("undetermined", "the tie has no probability that can be told from 0", n=jackknife.n)
+    limits = _exponential(jackknife.limits("log_criterion", log_criterion))
+    if calls.tie_listed[calls.side == 0].mean() > 0.5:
+        return jackknife.estimate(exp(log_criterion), limits)
+    return Estimate(
+        status="bounded",
+        high=limits[1] if limits else exp(log_criterion),
+        n=jackknife.n,
+        n_clusters=jackknife.n_clusters,
+        method=jackknife.method,
+        reason="most calls leave the tie below the listed log-probabilities",
+    )
+
+
+def _exponential(limits: tuple[float, float] | None) -> tuple[float, float] | None:
+    return None if limits is None else (exp(limits[0]), exp(min(limits[1], 700.0)))
+
+
+def _normality(calls: _Calls, fit: _Fit) -> float:
+    """Probability plot correlation of the residuals with Filliben's normal scores (1975, Technometrics 17:111)."""
+    residuals = fit.regression.residuals(fit.values, fit.censored, fit.design, child_rng(0, "soft residuals"))
+    n = len(residuals)
+    medians = (np.arange(1, n + 1) - 0.3175) / (n + 0.365)
+    medians[[0, -1]] = 1 - 0.5 ** (1 / n), 0.5 ** (1 / n)
+    return float(np.corrcoef(np.sort(residuals), ndtri(medians))[0, 1])
