@@ -31,24 +31,31 @@ def measured(*command: str) -> tuple[float, float]:
 
 
 def verdicts(path: Path) -> None:
-    """100,000 readings over 1,000 tasks: ladder pairs of five steps and same-quality pairs, in both orders."""
+    """100,000 readings over 1,000 tasks: a ladder of five steps and three arms, and same-quality pairs, in both orders.
+
+    Answers have lengths of their own, and the readings come from an observer, as those of a real log would.
+    """
     rng = random.Random(1)
     with path.open("w", encoding="utf-8") as stream:
         stream.write('{"format": "judge-datasheet-verdicts", "version": 1, "judge": "bench", "ties_allowed": true}\n')
         for number in range(READINGS // 2):
             probe, delta_q = ("ladder", number % 5 + 1) if number % 7 < 5 else ("same_quality", 0)
-            for order in ("ab", "ba"):
-                row = {
-                    "pair": f"p{number}",
-                    "order": order,
-                    "verdict": rng.choice(("first", "second", "tie")),
-                    "probe": probe,
-                    "delta_q": delta_q,
-                    "task": f"t{number % 1000}",
-                    "length_a": 80,
-                    "length_b": 60,
-                }
-                stream.write(json.dumps(row) + "\n")
+            arm = ("prefix", "terse_better", "filled_even")[number % 3] if probe == "ladder" else "same_subset"
+            shown = {
+                "pair": f"p{number}",
+                "probe": probe,
+                "arm": arm,
+                "delta_q": delta_q,
+                "task": f"t{number % 1000}",
+                "length_a": rng.randrange(40, 160),
+                "length_b": rng.randrange(40, 160),
+                "filler_b": rng.randrange(20, 60) if arm == "filled_even" else 0,
+            }
+            stable = rng.gauss(0, 0.6)
+            for order, sign in (("ab", 1), ("ba", -1)):
+                evidence = sign * (0.6 * delta_q + stable + rng.gauss(0, 0.8)) + 0.3
+                verdict = "first" if evidence > 0.5 else "second" if evidence < -0.5 else "tie"
+                stream.write(json.dumps({**shown, "order": order, "verdict": verdict}) + "\n")
 
 
 def main() -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from math import exp
+from math import exp, sqrt
 
 import numpy as np
 from scipy.special import fdtrc
@@ -27,7 +27,7 @@ from datasheet.analysis.derived import (
 from datasheet.analysis.evidence import MISSING, PairTable
 from datasheet.analysis.ladder import PREFIX_ARM
 from datasheet.analysis.measurement import MeasurementFit, fit_measurement
-from datasheet.analysis.pair_table import ModelTable, model_table
+from datasheet.analysis.pair_table import LENGTH_UNIT, ModelTable, model_table
 from datasheet.readings import Readings
 from datasheet.records import Estimate
 
@@ -330,5 +330,10 @@ def _notes(made: ModelTable, fit: MeasurementFit) -> list[str]:
             "too narrow."
         )
     if made.bin_width:
-        notes.append(f"Lengths were rounded to {made.bin_width:.1f} for the joint model.")
+        slopes = [abs(float(fit.theta[fit.names.index(name)])) for name in made.covariates]
+        error = sum(slopes) * made.bin_width / LENGTH_UNIT / sqrt(12)
+        notes.append(
+            f"Lengths were rounded to {made.bin_width:.1f} for the joint model, which moves a pair's evidence by "
+            f"{error:.3f} standard deviations of a reading."
+        )
     return notes

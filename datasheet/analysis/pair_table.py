@@ -6,13 +6,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from datasheet.analysis.bivariate import Numbers
 from datasheet.analysis.evidence import MISSING, PairTable
 from datasheet.analysis.ladder import PREFIX_ARM
 from datasheet.analysis.presentations import clusters
 from datasheet.readings import UNKNOWN, Readings
 
-MOST_KINDS = 6_000
-"""With more kinds of pairs than this, lengths are binned."""
+MOST_KINDS = 1_500
+"""With more kinds of pairs than this, lengths are rounded, and more coarsely until there are fewer."""
+
+_BINS = (40, 20, 12, 8)
 
 LENGTH_UNIT = 100.0
 """Lengths and filler enter in hundreds of the log's unit."""
@@ -40,7 +43,7 @@ class ModelTable:
     has_ladder: bool
     has_both_orders: bool
     has_tasks: bool
-    base_level: np.ndarray[tuple[int], np.dtype[np.float64]]
+    base_level: Numbers
     bin_width: float = 0.0
 
 
@@ -70,10 +73,8 @@ def model_table(readings: Readings) -> ModelTable | None:
     names, covariates = _covariates(rows.where(first))
     delta_q = np.maximum(rows.delta_q[first], 0).astype(np.float64)
     cluster = clusters(rows)[first]
-    width = 0.0
-    if len(np.unique(np.column_stack([delta_q, covariates]), axis=0)) * 9 > MOST_KINDS and covariates.size:
-        width = float(np.ptp(covariates, axis=0).max()) / 40
-        covariates = np.round(covariates / width) * width
+    outcomes = np.column_stack([delta_q, contents["ab"], contents["ba"]])
+    covariates, width = _rounded(covariates, outcomes)
     base = np.where((rows.level_b[first] != UNKNOWN) & (delta_q > 0), rows.level_b[first], 0).astype(np.float64)
     arms = set(readings.of_probe("ladder").arm_names)
     table = PairTable.of_pairs(
@@ -97,7 +98,24 @@ def model_table(readings: Readings) -> ModelTable | None:
     )
 
 
-def _covariates(pairs: Readings) -> tuple[tuple[str, ...], np.ndarray[tuple[int, int], np.dtype[np.float64]]]:
+def _rounded(covariates: Numbers, outcomes: Numbers) -> tuple[Numbers, float]:
+    """Covariates rounded so that few enough kinds of pairs remain, and the width they were rounded to (0 if none)."""
+
+    def kinds(values: Numbers) -> int:
+        return len(np.unique(np.column_stack([values, outcomes]), axis=0))
+
+    if not covariates.size or kinds(covariates) <= MOST_KINDS:
+        return covariates, 0.0
+    span, width, rounded = float(np.ptp(covariates, axis=0).max()), 0.0, covariates
+    for bins in _BINS:
+        width = span / bins
+        rounded = np.round(covariates / width) * width
+        if kinds(rounded) <= MOST_KINDS:
+            break
+    return rounded, width
+
+
+def _covariates(pairs: Readings) -> tuple[tuple[str, ...], Numbers]:
     """Length and filler differences where the arms tell them from quality.
 
     On the prefix arm length grows with quality, so length is a covariate only with other arms beside it.
