@@ -22,10 +22,11 @@ Mask = npt.NDArray[np.bool_]
 UNKNOWN = -1
 """Code of a value that a log does not give (no task, no level, no length)."""
 
+_NUMBERS = ("delta_q", "level_a", "level_b", "length_a", "length_b", "filler_b", "dose", "repeat", "abstained")
 _TABLES = {"stimulus": "stimulus_ids", "task": "tasks", "arm": "arms", "invalid": "invalid_reasons"}
 _CODES = (
     *("stimulus", "task", "probe", "arm", "delta_q", "level_a", "level_b", "length_a", "length_b", "filler_b"),
-    *("order", "repeat", "outcome", "invalid", "abstained"),
+    *("dose", "order", "repeat", "outcome", "invalid", "abstained"),
 )
 
 
@@ -47,6 +48,7 @@ class ReadingRow:
     length_a: int | None = None
     length_b: int | None = None
     filler_b: int | None = None
+    dose: int | None = None
     repeat: int = 0
 
 
@@ -69,6 +71,7 @@ class Readings:
     length_a: Codes
     length_b: Codes
     filler_b: Codes
+    dose: Codes
     order: Codes
     repeat: Codes
     outcome: Codes
@@ -124,7 +127,7 @@ class Readings:
         for name, names in (("probe", PROBES), ("order", ORDERS), ("outcome", OUTCOMES)):
             code = {value: index for index, value in enumerate(names)}
             columns[name] = np.array([code.get(getattr(row, name), UNKNOWN) for row in rows], dtype=np.int32)
-        for name in ("delta_q", "level_a", "level_b", "length_a", "length_b", "filler_b", "repeat", "abstained"):
+        for name in _NUMBERS:
             given = [getattr(row, name) for row in rows]
             columns[name] = np.array([UNKNOWN if value is None else int(value) for value in given], dtype=np.int32)
         return cls(**columns, **tables, ties_allowed=ties_allowed, length_unit=length_unit, notes=notes)

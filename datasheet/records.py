@@ -19,6 +19,8 @@ Probe = Literal["vacuum", "ladder", "same_quality", "channel", "natural"]
 ORDERS: tuple[Order, ...] = ("ab", "ba")
 OUTCOMES: tuple[Outcome, ...] = ("first", "tie", "second")
 PROBES: tuple[Probe, ...] = ("vacuum", "ladder", "same_quality", "channel", "natural")
+CHANNELS = ("repetition", "format", "hedging", "courtesy", "authority", "self_identification", "injection")
+"""Nuisances that a judge should not heed: the arms of the ``channel`` probe."""
 
 
 def word_count(text: str) -> int:
@@ -35,11 +37,13 @@ class Stimulus:
     id
         Content hash of everything a judge could see (:func:`datasheet.identity.content_id`).
     probe, arm
-        What the pair is for (protocol: ``vacuum``, ``ladder``, ``same_quality``) and how it was made.
+        What the pair is for (protocol: ``vacuum``, ``ladder``, ``same_quality``, ``channel``) and how it was made.
     level_a, level_b
         Requirements met by each answer; ``level_a >= level_b``. None in a vacuum pair.
     filler_b
         Words of filler in answer b.
+    dose
+        Doses of the nuisance that answer a holds; None but in a ``channel`` pair, whose arm names the nuisance.
     """
 
     id: str
@@ -52,6 +56,7 @@ class Stimulus:
     level_a: int | None = None
     level_b: int | None = None
     filler_b: int = 0
+    dose: int | None = None
     reference: str = ""
 
     def __post_init__(self) -> None:
@@ -122,10 +127,13 @@ class Lexicon:
         For each phrasing of a requirement, the task and the requirement that it meets.
     filler
         Sentences that meet no requirement.
+    channels
+        For each nuisance channel, the texts of which each one that is found is one dose.
     """
 
     requirements: Mapping[str, tuple[str, str]]
     filler: frozenset[str] = frozenset()
+    channels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -35,7 +35,7 @@ ONLY_IN = {
     "threadpoolctl": ("analysis",),
     "jsonschema": ("sheet/schema.py",),
     "pypdf": ("sheet/attachment.py",),
-    "tomllib": ("config.py", "stimulus/bank.py", "prompts/variant.py"),
+    "tomllib": ("config.py", "stimulus/bank.py", "stimulus/channels.py", "prompts/variant.py"),
 }
 
 HEAVY = {"numpy", "scipy", "statsmodels", "jinja2", "weasyprint", "aiohttp", "jsonschema", "pypdf"}

@@ -12,6 +12,7 @@ import pytest
 CHECKOUT = Path(__file__).parents[1]
 CARRIED = (
     "datasheet/_data/stimuli/english.toml",
+    "datasheet/_data/stimuli/channels/en.toml",
     "datasheet/_data/templates/prompts/default/variant.toml",
     "datasheet/_data/templates/prompts/rubric.txt",
     "datasheet/_data/templates/schemas/datasheet.schema.json",

@@ -31,7 +31,7 @@ _MAX_LINE_BYTES = 64_000_000  # a judge's answer of 8 MB fits, whatever its char
 _DATE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?(?:Z|[+-]\d\d:\d\d)")
 _UNEXPLAINED = "unexplained"
 _KNOWN_UNUSED = (
-    *("dose", "answer_a", "answer_b", "maker_a", "maker_b", "human", "humans", "raw", "strength", "slice", "at"),
+    *("answer_a", "answer_b", "maker_a", "maker_b", "human", "humans", "raw", "strength", "slice", "at"),
     *("p_first", "p_second", "p_tie", "score_a", "score_b", "checklist_a", "checklist_b", "reported_model"),
     *("trial", "finish_reason", "refusal", "prompt_tokens", "completion_tokens", "latency_s", "fingerprint"),
     *("reasoning", "logprobs"),
@@ -67,6 +67,9 @@ def _is_date(text: str) -> bool:
         return _DATE.fullmatch(text) is not None and datetime.fromisoformat(text).tzinfo is not None
     except ValueError:
         return False
+
+
+_CALL_FIELDS = frozenset(("latency_s", "prompt_tokens", "completion_tokens", "at", "reported_model"))
 
 
 def count_of(value: object) -> int | None:
@@ -207,7 +210,9 @@ class _RowReader:
                 "say true, or give an invalid reading as null"
             )
         self._kept.setdefault(who, []).append(reading)
-        self._calls.setdefault(who, CallColumns()).add(row)
+        calls = self._calls.setdefault(who, CallColumns())
+        if not _CALL_FIELDS.isdisjoint(row):
+            calls.add(row)
         self._ties.setdefault(who, {}).setdefault(ties_allowed, number)
         self._fields.update(row)
 
@@ -221,12 +226,12 @@ class _RowReader:
                 f"{self._name}: lines {line} and {number} give the same reading twice "
                 f"(pair {pair!r:.80}, order {reading.order}, repeat {reading.repeat}): keep one, or number the repeats"
             )
-        facts = (reading.probe, reading.arm, reading.task, reading.delta_q)
+        facts = (reading.probe, reading.arm, reading.task, reading.delta_q, reading.dose)
         known, line = self._pairs.setdefault(pair, (facts, number))
         if known != facts:
             raise VerdictLogError(
                 f"{self._name}: lines {line} and {number} describe pair {pair!r:.80} differently "
-                f"(probe, arm, task, delta_q): {known} and {facts}"
+                f"(probe, arm, task, delta_q, dose): {known} and {facts}"
             )
 
     def _reading(self, given: Mapping[str, Any], where: str) -> ReadingRow:
@@ -260,6 +265,7 @@ class _RowReader:
             length_a=given.get("length_a"),
             length_b=given.get("length_b"),
             filler_b=given.get("filler_b"),
+            dose=given.get("dose"),
             repeat=given.get("repeat") or 0,
         )
 
@@ -368,7 +374,7 @@ def _verdict(value: Any, field: str, where: str) -> str | None:
 _CHECKS: Mapping[str, Callable[[Any, str, str], Any]] = {
     **dict.fromkeys(("pair", "judge", "prompt", "invalid", "arm", "task"), _text),
     **dict.fromkeys(("ties_allowed", "abstained"), _boolean),
-    **dict.fromkeys(("delta_q", "level_a", "level_b", "repeat"), _whole),
+    **dict.fromkeys(("delta_q", "dose", "level_a", "level_b", "repeat"), _whole),
     **dict.fromkeys(("length_a", "length_b", "filler_b"), _length),
     "order": _one_of(*ORDERS),
     "probe": _one_of(*PROBES),

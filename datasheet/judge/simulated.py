@@ -4,6 +4,7 @@ The evidence for the answer shown first is ::
 
     x = sum over tasks of k_t (Q_first - Q_second) + position
         + length (words_first - words_second) / 100 + filler (filler_second - filler_first) / 100
+        + channels (doses_first - doses_second)
         + surface u + noise e,           k_t = sensitivity exp(task_spread z_t)
 
 with Q the requirements that an answer meets, u a standard normal draw for each unordered pair (negative for the other
@@ -24,7 +25,7 @@ from statistics import NormalDist
 from types import MappingProxyType
 
 from datasheet.errors import UsageError
-from datasheet.records import OUTCOMES, Lexicon, Outcome, Reply, Request, word_count
+from datasheet.records import CHANNELS, OUTCOMES, Lexicon, Outcome, Reply, Request, word_count
 
 _UNPARSABLE = "Thank you. The texts have been read."
 _READINGS_CACHED = 65_536
@@ -57,6 +58,8 @@ class Dials:
         Standard deviation of the noise of a call.
     length, filler
         Evidence for 100 words more, and against 100 words of filler.
+    repetition, format, hedging, courtesy, authority, self_identification, injection
+        Evidence for an answer from each dose of a nuisance channel that it holds.
     lapse_rate
         Probability of a reading drawn from the allowed outcomes at random.
     invalid_rate
@@ -73,6 +76,13 @@ class Dials:
     noise: float = 1.0
     length: float = 0.0
     filler: float = 0.0
+    repetition: float = 0.0
+    format: float = 0.0
+    hedging: float = 0.0
+    courtesy: float = 0.0
+    authority: float = 0.0
+    self_identification: float = 0.0
+    injection: float = 0.0
     lapse_rate: float = 0.0
     invalid_rate: float = 0.0
 
@@ -148,6 +158,7 @@ class _Seen:
     quality: float
     words: int
     filler_words: int
+    nuisance: float
     digest: bytes
 
 
@@ -229,11 +240,13 @@ class SimulatedJudge:
             + dials.position
             + dials.length * (first.words - second.words) / 100
             + dials.filler * (second.filler_words - first.filler_words) / 100
+            + first.nuisance
+            - second.nuisance
             + surface
         )
 
     def _look(self, text: str) -> _Seen:
-        """Find the requirements and the filler in a text."""
+        """Find the requirements, the filler and the doses of each channel in a text."""
         met: dict[str, set[str]] = {}
         for phrase, (task, requirement) in self._lexicon.requirements.items():
             if phrase in text:
@@ -242,6 +255,10 @@ class SimulatedJudge:
             quality=math.fsum(self._slope(task) * self._steps(len(found)) for task, found in met.items()),
             words=word_count(text),
             filler_words=sum(word_count(s) * text.count(s) for s in self._lexicon.filler if s in text),
+            nuisance=math.fsum(
+                getattr(self._dials, channel) * sum(mark in text for mark in self._lexicon.channels.get(channel, ()))
+                for channel in CHANNELS
+            ),
             digest=hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=32).digest(),
         )
 

@@ -36,6 +36,7 @@ class Chain:
         *,
         levels: tuple[int, int] | None = None,
         filler_b: int = 0,
+        dose: int | None = None,
     ) -> Stimulus:
         """A pair of answers to this chain's question; ``levels`` are those of a and b."""
         level_a, level_b = levels if levels is not None else (None, None)
@@ -50,6 +51,7 @@ class Chain:
             level_a=level_a,
             level_b=level_b,
             filler_b=filler_b,
+            dose=dose,
             reference=self.task.reference,
         )
 

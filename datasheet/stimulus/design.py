@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from datasheet.errors import StimulusError, UsageError
@@ -13,6 +13,7 @@ from datasheet.seeds import child_rng
 from datasheet.stimulus import ladder
 from datasheet.stimulus.bank import TaskBank
 from datasheet.stimulus.chain import LEVELS, Chain, chains
+from datasheet.stimulus.channels import DOSES, Phrases, channel_languages, channel_phrases, dosed, phrase_faults
 from datasheet.stimulus.pair_gates import check_stimuli
 from datasheet.stimulus.same_quality import different_subset, same_subset
 from datasheet.stimulus.vacuum import VACUUM_KINDS, vacuum
@@ -29,7 +30,9 @@ class Design:
     Attributes
     ----------
     n_tasks
-        Tasks that are used, the first of the bank.
+        Tasks that it needs.
+    most_tasks
+        Tasks that it uses at most, the first of the bank; None: as many as it needs.
     vacuum, same_subset, different_subset
         Pairs a task; kinds and levels are taken in turn over the tasks.
     prefix, phrasing, filled
@@ -37,6 +40,8 @@ class Design:
         Base levels are taken in turn. ``phrasing`` and ``filled`` make two pairs each, one for either arm.
     consistency_readings
         Readings in each order of one same_subset pair a task.
+    channels
+        Whether each task has a pair of each dose of each channel.
     """
 
     name: str
@@ -49,9 +54,24 @@ class Design:
     filled: tuple[tuple[int, ...], ...] = ()
     different_subset: int = 0
     consistency_readings: int = 1
+    channels: bool = False
+    most_tasks: int | None = None
 
 
 _EVERY_PREFIX_PAIR = tuple((delta_q,) for delta_q in LEVELS[1:] for _ in range(len(LEVELS) - delta_q))
+
+_STANDARD = Design(
+    name="standard",
+    title="All arms, length and filler told apart from quality: 1,460 calls",
+    n_tasks=20,
+    vacuum=3,
+    same_subset=6,
+    prefix=_EVERY_PREFIX_PAIR,
+    phrasing=((1,), (1,), (2,), (2,), (3,), (4,)),
+    filled=((1,), (1,), (2,), (3,)),
+    different_subset=2,
+    consistency_readings=3,
+)
 
 DESIGNS = {
     design.name: design
@@ -72,17 +92,13 @@ DESIGNS = {
             same_subset=6,
             prefix=_EVERY_PREFIX_PAIR,
         ),
-        Design(
-            name="standard",
-            title="All arms, length and filler told apart from quality: 1,460 calls",
-            n_tasks=20,
-            vacuum=3,
-            same_subset=6,
-            prefix=_EVERY_PREFIX_PAIR,
-            phrasing=((1,), (1,), (2,), (2,), (3,), (4,)),
-            filled=((1,), (1,), (2,), (3,)),
-            different_subset=2,
-            consistency_readings=3,
+        _STANDARD,
+        replace(
+            _STANDARD,
+            name="full",
+            title="All arms and all nuisance channels, up to 52 tasks: 115 calls a task, 4,600 with 40",
+            channels=True,
+            most_tasks=52,
         ),
     )
 }
@@ -99,13 +115,15 @@ def plan(bank: TaskBank, design: str, *, seed: int = 0, repeats: int | None = No
     UsageError
         No such design, or fewer than one repeat.
     StimulusError
-        The bank has too few tasks, or a stimulus breaks a gate.
+        The bank has too few tasks or is in a language without channel phrases, or a stimulus breaks a gate.
     """
     chosen = _chosen(bank, design)
     if repeats is not None and repeats < 1:
         raise UsageError(f"repeats must be 1 or more, found {repeats}")
-    presentations = list(_presentations(chains(bank, seed=seed)[: chosen.n_tasks], chosen, seed))
-    _pass_gates([shown.stimulus for shown in presentations], bank)
+    phrases = _phrases(bank, chosen) if chosen.channels else {}
+    used = chains(bank, seed=seed)[: chosen.most_tasks or chosen.n_tasks]
+    presentations = [*_presentations(used, chosen, seed), *_channel_pairs(used, phrases)]
+    _pass_gates([shown.stimulus for shown in presentations], bank, phrases)
     trials = [
         Trial(stimulus=shown.stimulus, order=order, repeat=repeat)
         for shown in presentations
@@ -135,8 +153,18 @@ def _chosen(bank: TaskBank, design: str) -> Design:
     return chosen
 
 
-def _pass_gates(stimuli: Sequence[Stimulus], bank: TaskBank) -> None:
-    faults = [str(fault) for fault in check_stimuli(stimuli)]
+def _phrases(bank: TaskBank, design: Design) -> Phrases:
+    phrases = channel_phrases(bank.language)
+    if not phrases:
+        raise StimulusError(
+            f"the design {design.name} needs channel phrases in the language of the bank {bank.name}, "
+            f"{bank.language!r}, and there are phrases in {', '.join(channel_languages())}: choose the design standard"
+        )
+    return phrases
+
+
+def _pass_gates(stimuli: Sequence[Stimulus], bank: TaskBank, phrases: Phrases) -> None:
+    faults = [str(fault) for fault in (*phrase_faults(bank, phrases), *check_stimuli(stimuli))]
     if faults:
         shown = "\n  ".join(faults[:_FAULTS_SHOWN])
         raise StimulusError(
@@ -160,6 +188,14 @@ def _presentations(used: Sequence[Chain], design: Design, seed: int) -> Iterator
     for chain, worse, better in _level_pairs(used, design.prefix):
         yield _Presentation(ladder.prefix(chain, worse=worse, better=better), ORDERS)
     yield from _one_order(_single_order_pairs(used, design, seed), seed)
+
+
+def _channel_pairs(used: Sequence[Chain], phrases: Phrases) -> Iterator[_Presentation]:
+    """Every dose of every channel, in both orders: a preference for a nuisance is told from one for a slot."""
+    for turn, chain in enumerate(used):
+        for name, added in phrases.items():
+            for dose in DOSES:
+                yield _Presentation(dosed(chain, name, dose, phrases=added, turn=turn), ORDERS)
 
 
 def _single_order_pairs(used: Sequence[Chain], design: Design, seed: int) -> Iterator[Stimulus]:

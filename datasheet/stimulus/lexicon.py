@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from datasheet.records import Lexicon
 from datasheet.stimulus.bank import TaskBank
+from datasheet.stimulus.channels import channel_phrases
 
 
 def make_lexicon(bank: TaskBank) -> Lexicon:
-    """Every phrasing of every requirement, and all filler."""
+    """Every phrasing of every requirement, all filler, and the phrases of the channels in the bank's language."""
     return Lexicon(
         requirements={
             phrase: (task.id, requirement.id)
@@ -16,4 +17,5 @@ def make_lexicon(bank: TaskBank) -> Lexicon:
             for phrase in requirement.phrasings.values()
         },
         filler=frozenset(sentence for task in bank.tasks for sentence in task.filler),
+        channels=channel_phrases(bank.language),
     )

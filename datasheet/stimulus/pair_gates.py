@@ -12,6 +12,8 @@ from datasheet.stimulus.bank import Fault
 from datasheet.stimulus.ladder import EVEN_RATIOS, LONGER_RATIOS
 from datasheet.stimulus.texts import text_faults
 
+_MOST_WORDS_A_DOSE = 60
+
 
 def check_stimuli(stimuli: Iterable[Stimulus]) -> list[Fault]:
     """Every fault of the stimuli of a run; an answer in the phrasing arms is compared with the same level's plain one.
@@ -20,12 +22,15 @@ def check_stimuli(stimuli: Iterable[Stimulus]) -> list[Fault]:
     """
     distinct = list(dict.fromkeys(stimuli))
     plain_answers = _plain_answers(distinct)
+    undosed = {(s.task, s.arm): s for s in distinct if s.probe == "channel" and s.dose == 0}
     marks = lru_cache(maxsize=None)(lambda text, task: tuple(text_faults(text, identifiers=(task,))))
     seen: dict[str, Stimulus] = {}
     faults = []
     for stimulus in distinct:
         other = seen.setdefault(stimulus.id, stimulus)
         messages = list(_arm_faults(stimulus, plain_answers[stimulus.task]))
+        if stimulus.probe == "channel":
+            messages += _channel_faults(stimulus, undosed.get((stimulus.task, stimulus.arm)))
         if other is not stimulus:
             messages.append(f"is the same pair of texts as one of {other.task}, {other.probe}/{other.arm}")
         for name, text in (("question", stimulus.question), ("a", stimulus.answer_a), ("b", stimulus.answer_b)):
@@ -36,7 +41,9 @@ def check_stimuli(stimuli: Iterable[Stimulus]) -> list[Fault]:
 
 
 def _placed(stimulus: Stimulus, message: str) -> str:
-    return message if stimulus.level_a is None else f"levels {stimulus.level_a} and {stimulus.level_b}: {message}"
+    dose = "" if stimulus.dose is None else f"dose {stimulus.dose}, "
+    levels = "" if stimulus.level_a is None else f"levels {stimulus.level_a} and {stimulus.level_b}: "
+    return f"{dose}{levels}{message}"
 
 
 def _plain_answers(stimuli: Sequence[Stimulus]) -> Mapping[str, dict[int, str]]:
@@ -64,7 +71,7 @@ def _arm_faults(stimulus: Stimulus, plain_answers: Mapping[int, str]) -> Iterato
         yield "an answer is empty"
     if stimulus.probe == "ladder" and stimulus.delta_q < 1:
         yield "answer a must be of a higher level"
-    if stimulus.probe == "same_quality" and (stimulus.level_a is None or stimulus.delta_q != 0):
+    if stimulus.probe in ("same_quality", "channel") and (stimulus.level_a is None or stimulus.delta_q != 0):
         yield "both answers must be of one level"
     if stimulus.arm in _ARM_GATES:
         yield from _ARM_GATES[stimulus.arm](stimulus, plain_answers)
@@ -106,6 +113,22 @@ def _phrased_faults(stimulus: Stimulus, plain_answers: Mapping[int, str], terse:
         if level > 0 and not (words < plain_words if side == terse else words > plain_words):
             expected = "fewer" if side == terse else "more"
             yield f"answer {side} must have {expected} than the {plain_words} words of the plain answer, found {words}"
+
+
+def _channel_faults(stimulus: Stimulus, undosed: Stimulus | None) -> Iterator[str]:
+    """What a dose adds to answer a is all that sets a pair apart from the pair of dose 0 of its task and channel."""
+    if undosed is None or stimulus.dose is None:
+        yield "a channel pair needs a dose, and a pair of dose 0 of its task and channel beside it"
+        return
+    if stimulus.answer_b != undosed.answer_b:
+        yield "answer b must be that of the pair of dose 0"
+    rest = iter(stimulus.answer_a.replace("**", "").split())
+    base = undosed.answer_a.replace("**", "").split()
+    if not all(word in rest for word in base):
+        yield "answer a must hold every word of answer a of dose 0, in their order"
+    added, most = word_count(stimulus.answer_a) - len(base), _MOST_WORDS_A_DOSE * stimulus.dose
+    if stimulus.dose > 0 and not 1 <= added <= most:
+        yield f"the dose must add 1 to {most} words, found {added}"
 
 
 _ARM_GATES: Mapping[str, Callable[[Stimulus, Mapping[int, str]], Iterator[str]]] = {

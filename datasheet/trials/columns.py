@@ -87,6 +87,7 @@ STIMULUS: Mapping[str, Column] = {
     "level_a": _or_nothing(_CODE),
     "level_b": _or_nothing(_CODE),
     "filler_b": _CODE,
+    "dose": _or_nothing(_CODE),
     "length_a": _CODE,
     "length_b": _CODE,
 }

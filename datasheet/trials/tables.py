@@ -19,7 +19,7 @@ PRAGMA user_version = {SCHEMA_VERSION};
 CREATE TABLE meta (field TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE stimulus (
     id TEXT PRIMARY KEY, probe TEXT NOT NULL, arm TEXT NOT NULL, task TEXT NOT NULL, level_a INTEGER, level_b INTEGER,
-    filler_b INTEGER NOT NULL, length_a INTEGER NOT NULL, length_b INTEGER NOT NULL
+    filler_b INTEGER NOT NULL, dose INTEGER, length_a INTEGER NOT NULL, length_b INTEGER NOT NULL
 ) WITHOUT ROWID;
 CREATE TABLE reading (
     key TEXT PRIMARY KEY, stimulus TEXT NOT NULL REFERENCES stimulus (id), "order" TEXT NOT NULL,
@@ -33,12 +33,12 @@ CREATE TABLE failure (
     at TEXT NOT NULL
 );
 """
-INSERT_STIMULUS = "INSERT INTO stimulus VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+INSERT_STIMULUS = "INSERT INTO stimulus VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 INSERT_READING = "INSERT INTO reading VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 INSERT_FAILURE = "INSERT INTO failure VALUES (?, ?, ?, ?, ?, ?)"
 INSERT_META = "INSERT OR IGNORE INTO meta VALUES (?, ?)"
 _TRIAL_FIELDS = (
-    "key", "stimulus_id", "probe", "arm", "task", "level_a", "level_b", "filler_b", "length_a", "length_b",
+    "key", "stimulus_id", "probe", "arm", "task", "level_a", "level_b", "filler_b", "dose", "length_a", "length_b",
     "order", "repeat", "prompt_characters", "attempts", "at",
 )  # fmt: skip
 _REPLY_FIELDS = (
@@ -46,7 +46,7 @@ _REPLY_FIELDS = (
     "fingerprint", "logprobs",
 )  # fmt: skip
 SELECT_READINGS = f"""
-SELECT key, stimulus AS stimulus_id, probe, arm, task, level_a, level_b, filler_b, length_a, length_b,
+SELECT key, stimulus AS stimulus_id, probe, arm, task, level_a, level_b, filler_b, dose, length_a, length_b,
        "order", repeat, prompt_characters, attempts, at, {", ".join(_REPLY_FIELDS)}
 FROM reading LEFT JOIN stimulus ON stimulus.id = reading.stimulus ORDER BY key
 """
@@ -96,6 +96,7 @@ class LoggedReading:
     level_a: int | None
     level_b: int | None
     filler_b: int
+    dose: int | None
     length_a: int
     length_b: int
     order: Order
@@ -110,7 +111,7 @@ def stimulus_row(stimulus: Stimulus) -> Row:
     """What is kept of a stimulus: its place in the design and its lengths in words."""
     return (
         stimulus.id, stimulus.probe, stimulus.arm, stimulus.task, stimulus.level_a, stimulus.level_b,
-        stimulus.filler_b, word_count(stimulus.answer_a), word_count(stimulus.answer_b),
+        stimulus.filler_b, stimulus.dose, word_count(stimulus.answer_a), word_count(stimulus.answer_b),
     )  # fmt: skip
 
 

@@ -71,6 +71,7 @@ def reading_row(logged: LoggedReading, verdict: Verdict) -> ReadingRow:
         length_a=logged.length_a,
         length_b=logged.length_b,
         filler_b=logged.filler_b,
+        dose=logged.dose,
     )
 
 

@@ -84,6 +84,7 @@ def _rows(log: TrialLog, variant: PromptVariant, *, raw: bool) -> Iterator[Mappi
             "length_a": row.length_a,
             "length_b": row.length_b,
             "filler_b": row.filler_b,
+            "dose": row.dose,
             "trial": logged.key,
             "reported_model": reply.model or None,
             "finish_reason": reply.finish_reason or None,

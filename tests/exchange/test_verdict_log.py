@@ -14,6 +14,7 @@ import pytest
 from datasheet.errors import VerdictLogError
 from datasheet.exchange.verdict_log import json_lines, read_verdict_log, write_verdict_log
 from datasheet.judge.http import BODY_LIMIT_BYTES
+from datasheet.readings import Readings
 
 ROW = {"pair": "p1", "order": "ab", "verdict": "first", "probe": "natural"}
 
@@ -119,3 +120,25 @@ def test_dates_and_times_that_are_none_are_left_aside(path: Path) -> None:
     rows = [{**ROW, "pair": str(number), "at": date, "latency_s": 1} for number, date in enumerate(dates)]
     write_verdict_log(path, {}, rows)
     assert read_verdict_log(path).calls.dates == {"2026-11-30T12:00:00Z"}
+
+
+# Doses
+
+
+def test_a_dose_is_read_where_it_is_given(path: Path) -> None:
+    channel = {**ROW, "probe": "channel", "arm": "courtesy"}
+    rows = [{**channel, "pair": f"p{dose}", "dose": dose} for dose in range(3)]
+    assert write_verdict_log(path, {}, [*rows, {**channel, "pair": "q"}]) == 4
+    readings = read_verdict_log(path).readings
+    assert readings.dose.tolist() == [0, 1, 2, -1]
+    assert Readings.from_columns(readings.to_columns()).dose.tolist() == [0, 1, 2, -1]
+
+
+@pytest.mark.parametrize("dose", [-1, 1.5, "much", True])
+def test_a_dose_is_a_whole_number(path: Path, dose: object) -> None:
+    assert "line 1: 'dose' should be a whole number of 0 or more" in fault_of(path, {**ROW, "dose": dose})
+
+
+def test_a_pair_has_one_dose(path: Path) -> None:
+    fault = fault_of(path, {**ROW, "dose": 1}, {**ROW, "order": "ba", "dose": 2})
+    assert "lines 1 and 2 describe pair 'p1' differently (probe, arm, task, delta_q, dose)" in fault

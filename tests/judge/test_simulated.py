@@ -16,13 +16,14 @@ from stimulus.banks import make_bank
 from datasheet.errors import UsageError
 from datasheet.judge.base import Judge
 from datasheet.judge.simulated import OBSERVERS, Dials, SimulatedJudge, observer
-from datasheet.records import Lexicon, Order, Outcome, Request, Stimulus, Trial
+from datasheet.records import CHANNELS, Lexicon, Order, Outcome, Request, Stimulus, Trial
 from datasheet.stimulus.design import plan
 from datasheet.stimulus.lexicon import make_lexicon
 
 BANK = make_bank(20)
 LEXICON = make_lexicon(BANK)
 STANDARD = plan(BANK, "standard")
+DOSED = sorted({t.stimulus for t in plan(BANK, "full") if t.stimulus.probe == "channel"}, key=lambda s: s.id)
 PAIRS = sorted({trial.stimulus for trial in STANDARD if not trial.stimulus.identical}, key=lambda s: s.id)
 REPLIES: Mapping[Outcome, str] = {"first": "[[A]]", "second": "[[B]]", "tie": "[[C]]"}
 NO_TIES: Mapping[Outcome, str] = {"first": "[[A]]", "second": "[[B]]"}
@@ -194,6 +195,36 @@ def test_length_and_filler_dials_are_per_hundred_words() -> None:
         for margin, expected in ((0.99, "second" if evidence_for_b > 0 else "first"), (1.01, "tie")):
             dials = Dials(**{"sensitivity": 0.0, "noise": 0.0, dial: 1.0}, criterion=margin * abs(evidence_for_b))
             assert read(judge(dials), [request(Trial(stimulus=pair, order="ab"))]) == [expected]
+
+
+@pytest.mark.parametrize("channel", CHANNELS)
+def test_a_channel_dial_is_evidence_for_each_dose_of_that_channel_alone(channel: str) -> None:
+    dials = {
+        criterion: Dials(**{"sensitivity": 0.0, "noise": 0.0, channel: -1.0}, criterion=criterion)
+        for criterion in (0.5, 1.5, 2.5)
+    }
+    for criterion, reached in ((0.5, (1, 2)), (1.5, (2,)), (2.5, ())):
+        for pair, (first, second) in zip(DOSED, both_orders(dials[criterion], DOSED), strict=True):
+            disliked = pair.arm == channel and pair.dose in reached
+            assert (first, second) == (("second", "first") if disliked else ("tie", "tie"))
+
+
+def test_a_planted_channel_slope_shows_in_rates() -> None:
+    slope, c, b = 0.7, 0.5, 0.3
+    pairs = [s for s in DOSED if s.arm == "authority"]
+    readings = both_orders(Dials(sensitivity=0.9, authority=slope, criterion=c, position=b), pairs, repeats=20)
+    for dose in range(3):
+        at_dose = [readings[i] for i in range(len(readings)) if pairs[i // 20].dose == dose]
+        n = len(at_dose)
+        assert share(first == "first" for first, _ in at_dose) == near(1 - phi(c - dose * slope - b), n=n)
+        assert share(second == "second" for _, second in at_dose) == near(1 - phi(c - dose * slope + b), n=n)
+
+
+def test_an_observer_without_phrases_heeds_no_channel() -> None:
+    bare = SimulatedJudge(Dials(injection=9.0), Lexicon(requirements={}), name="bare")
+    full = SimulatedJudge(Dials(), Lexicon(requirements={}), name="bare")
+    requests = [request(Trial(stimulus=s, order="ab")) for s in DOSED]
+    assert read(bare, requests) == read(full, requests)
 
 
 def test_steps_may_be_unequal() -> None:

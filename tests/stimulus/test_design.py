@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,8 @@ from stimulus.banks import make_bank
 
 from datasheet.errors import StimulusError, UsageError
 from datasheet.identity import content_id
-from datasheet.records import Trial
+from datasheet.records import CHANNELS, Trial
+from datasheet.stimulus.bank import load_bank
 from datasheet.stimulus.design import DESIGNS, plan
 
 BANK = make_bank(20)
@@ -48,6 +50,54 @@ def test_calls_by_arm(design: str, arms: dict[str, int]) -> None:
     assert found == arms
     assert len(trials) == {"quick": 110, "paper": 450, "standard": 1460}[design]
     assert len({(t.stimulus.id, t.order, t.repeat) for t in trials}) == len(trials)
+
+
+def test_the_full_design_is_the_standard_one_for_every_task_and_all_channels() -> None:
+    bank = load_bank("english")
+    trials = plan(bank, "full")
+    found = Counter("vacuum" if t.stimulus.probe == "vacuum" else t.stimulus.arm for t in trials)
+    assert len(bank.tasks) == 40
+    assert found == {
+        "prefix": 1200,
+        "terse_better": 240,
+        "wordy_better": 240,
+        "filled_even": 160,
+        "filled_longer": 160,
+        "same_subset": 480 + 160,
+        "different_subset": 160,
+        "vacuum": 120,
+        **dict.fromkeys(CHANNELS, 240),
+    }
+    assert len(trials) == 4600 <= 6000
+    assert len({(t.stimulus.id, t.order, t.repeat) for t in trials}) == 4600
+    channel = [t for t in trials if t.stimulus.probe == "channel"]
+    pairs = Counter((t.stimulus.arm, t.stimulus.dose, t.order, t.stimulus.level_a) for t in channel)
+    assert pairs == {
+        (arm, dose, o, level): 20 for arm in CHANNELS for dose in range(3) for o in ("ab", "ba") for level in (3, 4)
+    }
+    assert {t.stimulus.dose for t in trials if t.stimulus.probe != "channel"} == {None}
+
+
+def test_the_full_design_keeps_under_six_thousand_calls_whatever_the_bank() -> None:
+    assert len(plan(BANK, "full")) == 115 * 20
+    assert len(plan(make_bank(60), "full")) == 115 * 52 <= 6000
+
+
+def test_the_full_design_needs_phrases_in_the_language_of_the_bank() -> None:
+    bank = replace(BANK, language="tlh")
+    with pytest.raises(
+        StimulusError, match=r"full needs channel phrases .* 'tlh', and there are phrases in en, pt: choose"
+    ):
+        plan(bank, "full")
+    assert plan_hash(plan(bank, "standard")) == plan_hash(STANDARD)
+
+
+def test_a_bank_that_holds_a_channel_phrase_makes_no_full_plan() -> None:
+    task = BANK.tasks[3]
+    spoilt = replace(task, reference=task.reference + " I may well be wrong about some of this.")
+    bank = replace(BANK, tasks=(*BANK.tasks[:3], spoilt, *BANK.tasks[4:]))
+    with pytest.raises(StimulusError, match=r"toy-3-sale: reference: holds 'I may well .*the channel hedging"):
+        plan(bank, "full")
 
 
 def test_published_ladder_has_every_pair_of_levels_in_both_orders() -> None:

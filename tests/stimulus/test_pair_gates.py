@@ -13,7 +13,7 @@ from datasheet.records import Stimulus
 from datasheet.stimulus.design import plan
 from datasheet.stimulus.pair_gates import check_stimuli
 
-STIMULI = list(dict.fromkeys(trial.stimulus for trial in plan(make_bank(20), "standard")))
+STIMULI = list(dict.fromkeys(trial.stimulus for trial in plan(make_bank(20), "full")))
 
 
 def texts(stimulus: Stimulus, **changes: str) -> Stimulus:
@@ -34,7 +34,7 @@ def spoil(arm: str, change: Callable[[Stimulus], Stimulus], *, level_b: int | No
 @settings(max_examples=5, deadline=None)
 @given(seed=st.integers(0, 2**32), start=st.integers(0, 30))
 def test_what_a_good_bank_makes_passes(seed: int, start: int) -> None:
-    trials = plan(make_bank(20, start=start), "standard", seed=seed)
+    trials = plan(make_bank(20, start=start), "full", seed=seed)
     assert check_stimuli(trial.stimulus for trial in trials) == []
 
 
@@ -82,6 +82,43 @@ def test_each_gate_names_probe_and_arm(case: str) -> None:
     arm, change, message = CASES[case]
     found = spoil(arm, change)
     assert any(f"/{arm}: " in fault and message in fault for fault in found), found
+
+
+def dosed(stimulus: Stimulus, dose: int) -> Stimulus:
+    """The pair of another dose of the same task and channel."""
+    return next(s for s in STIMULI if (s.task, s.arm, s.dose) == (stimulus.task, stimulus.arm, dose))
+
+
+CHANNEL_CASES: dict[str, tuple[Callable[[Stimulus], Stimulus], str]] = {
+    "no dose": (lambda s: replace(s, dose=None), "needs a dose, and a pair of dose 0"),
+    "no levels": (lambda s: replace(s, level_a=None, level_b=None), "both answers must be of one level"),
+    "another level": (lambda s: replace(s, level_b=2), "both answers must be of one level"),
+    "same": (lambda s: texts(s, answer_a=s.answer_b), "the answers must differ"),
+    "b changed": (lambda s: texts(s, answer_b=s.answer_b + " More."), "b must be that of the pair of dose 0"),
+    "content lost": (lambda s: texts(s, answer_a=s.answer_a.replace("list", "shop")), "hold every word of answer a"),
+    "content moved": (lambda s: texts(s, answer_a=" ".join(s.answer_a.split()[::-1])), "in their order"),
+    "nothing added": (lambda s: texts(s, answer_a=dosed(s, 0).answer_a), "must add 1 to 120 words, found 0"),
+    "much added": (lambda s: texts(s, answer_a=s.answer_a + " word" * 120), "must add 1 to 120 words"),
+    "a mark": (lambda s: texts(s, answer_a=s.answer_a + " Level 2."), "a tells how it was made"),
+}
+
+
+@pytest.mark.parametrize("case", CHANNEL_CASES)
+@pytest.mark.parametrize("arm", ["hedging", "format"])
+def test_each_channel_gate_names_the_channel(arm: str, case: str) -> None:
+    change, message = CHANNEL_CASES[case]
+    chosen = next(s for s in STIMULI if s.arm == arm and s.dose == 2)
+    others = [s for s in STIMULI if s.task == chosen.task and s != chosen]
+    found = [f"{fault.field}: {fault.message}" for fault in check_stimuli([*others, change(chosen)])]
+    assert any(fault.startswith(f"channel/{arm}: ") and message in fault for fault in found), found
+    assert all("dose 2, " in fault for fault in found) or case == "no dose"
+
+
+def test_a_channel_without_dose_0_is_a_fault() -> None:
+    chosen = next(s for s in STIMULI if s.arm == "injection" and s.dose == 1)
+    (fault,) = check_stimuli([chosen])
+    assert fault.field == "channel/injection"
+    assert fault.message.endswith("a pair of dose 0 of its task and channel beside it")
 
 
 @pytest.mark.parametrize(

@@ -86,6 +86,17 @@ def test_a_reading_comes_back_with_its_stimulus(log: TrialLog) -> None:
     assert (reading.attempts, reading.at) == (3, "2026-11-30T12:00:00Z")
 
 
+@pytest.mark.parametrize("dose", [None, 0, 2])
+def test_a_dose_comes_back(log: TrialLog, dose: int | None) -> None:
+    trial, request = plan(1)[0]
+    dosed = replace(trial, stimulus=replace(trial.stimulus, probe="channel", arm="courtesy", dose=dose))
+    log.add_stimuli([dosed.stimulus])
+    log.record(dosed, request, OK, attempts=1, at=START)
+    log.flush()
+    (reading,) = log.readings()
+    assert (reading.probe, reading.arm, reading.dose) == ("channel", "courtesy", dose)
+
+
 def test_readings_come_in_the_order_of_their_keys_and_only_those_asked_for(log: TrialLog) -> None:
     record(log, 20)
     keys = [reading.key for reading in log.readings()]

@@ -79,6 +79,8 @@ ODD = [
     ("stimulus", "length_a", "-5"),
     ("stimulus", "length_b", "1e300"),
     ("stimulus", "filler_b", "'x'"),
+    ("stimulus", "dose", "-1"),
+    ("stimulus", "dose", "1.5"),
 ]
 
 
