@@ -27,7 +27,7 @@ from datasheet.readings import Codes, Mask
 MISSING = 2
 """Code of an order that has no valid reading."""
 
-QUADRATURE_NODES = 9
+QUADRATURE_NODES = 7
 _LEAST_PROBABILITY = 1e-13
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(QUADRATURE_NODES)
 NODES: Numbers = np.asarray(_NODES, dtype=np.float64)

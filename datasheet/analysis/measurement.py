@@ -38,7 +38,8 @@ _BOXES = {
 }
 """Where the search may go: far beyond what readings can tell apart, and near enough to compute."""
 _SLOPE_BOX = (-60.0, 60.0)
-_STEP = 1e-4
+_STEP = 1e-5
+_POLISHING_STEPS = 4
 _LEAST_CURVATURE = 1e-6
 GRADIENT_TOLERANCE = 1e-3
 
@@ -234,23 +235,21 @@ class _Posterior:
 
 def _polished(mode: Numbers, boxes: Numbers, gradient_at: _Gradient) -> tuple[Numbers, Numbers]:
     """Newton steps from a mode that is nearly there, with the Hessian from differences of the analytic gradient."""
-    for _ in range(4):
-        gradient = gradient_at(mode)
-        hessian = _hessian(mode, gradient_at)
+    gradient = gradient_at(mode)
+    hessian = _hessian(mode, gradient, gradient_at)
+    for _ in range(_POLISHING_STEPS):
         step = np.linalg.solve(hessian, gradient)
         if float(gradient @ step) < GRADIENT_TOLERANCE**2 / 4:
-            return mode, hessian
+            break
         mode = np.clip(mode - np.clip(step, -0.5, 0.5), boxes[:, 0], boxes[:, 1])
-    return mode, _hessian(mode, gradient_at)
+        gradient = gradient_at(mode)
+        hessian = _hessian(mode, gradient, gradient_at)
+    return mode, hessian
 
 
-def _hessian(mode: Numbers, gradient_at: _Gradient) -> Numbers:
+def _hessian(mode: Numbers, gradient: Numbers, gradient_at: _Gradient) -> Numbers:
     """Symmetric, its curvatures kept above a floor: a flat direction has a large variance, never a negative one."""
-    columns = []
-    for index in range(len(mode)):
-        step = np.zeros(len(mode))
-        step[index] = _STEP
-        columns.append((gradient_at(mode + step) - gradient_at(mode - step)) / (2 * _STEP))
-    hessian = (np.array(columns) + np.array(columns).T) / 2
-    values, vectors = np.linalg.eigh(hessian)
+    steps = np.eye(len(mode)) * _STEP
+    columns = np.array([(gradient_at(mode + step) - gradient) / _STEP for step in steps])
+    values, vectors = np.linalg.eigh((columns + columns.T) / 2)
     return np.asarray(vectors * np.maximum(values, _LEAST_CURVATURE) @ vectors.T)

@@ -12,7 +12,7 @@ from datasheet.analysis.ladder import PREFIX_ARM
 from datasheet.analysis.presentations import clusters
 from datasheet.readings import UNKNOWN, Readings
 
-MOST_KINDS = 1_500
+MOST_KINDS = 1_000
 """With more kinds of pairs than this, lengths are rounded, and more coarsely until there are fewer."""
 
 _BINS = (40, 20, 12, 8)
