@@ -317,9 +317,10 @@ class TrialLog:
 
     def _value_faults(self) -> Iterator[str]:
         for table, name, columns in TABLES:
-            cursor = self._connection.execute(f"SELECT * FROM {table} ORDER BY {name}")
-            labels = [label for label, *_ in cursor.description]
-            for values in cursor:
+            labels = (name, *columns)
+            # In brackets, because SQLite takes a name in quotes that it does not know for a text.
+            selected = ", ".join(f"[{label}]" for label in labels)
+            for values in self._connection.execute(f"SELECT {selected} FROM {table} ORDER BY {name}"):
                 row = dict(zip(labels, values, strict=True))
                 yield from row_faults(f"{table} {stored_text(row[name])!s:.80}", row, columns)
 

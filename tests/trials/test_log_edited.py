@@ -95,6 +95,15 @@ def test_an_odd_value_is_named_with_its_row_and_column(path: Path, table: str, c
     assert any(sentence.startswith(f"{table} ") and place in sentence for sentence in verified(path))
 
 
+@pytest.mark.parametrize(("table", "column"), [("stimulus", "dose"), ("reading", "attempts")])
+def test_a_column_that_is_gone_is_a_fault_of_the_log(path: Path, table: str, column: str) -> None:
+    edit(path, f"ALTER TABLE {table} DROP COLUMN {column}")
+    assert f"no such column: {column}" in reading_fault(path)
+    (sentence,) = verified(path)
+    assert "lacks a table or column that it should have, or holds a text that is none" in sentence
+    assert column in sentence
+
+
 def test_levels_in_the_wrong_order_are_named(path: Path) -> None:
     edit(path, "UPDATE stimulus SET level_b = 5")
     assert "levels 2 and 5; expected both or neither" in reading_fault(path)
