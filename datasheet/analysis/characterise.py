@@ -12,9 +12,11 @@ from math import log
 import numpy as np
 
 from datasheet.analysis import ladder, repeatability, vacuum, validity
+from datasheet.analysis.budget import Budget, win_rate_budget
 from datasheet.analysis.intervals import ClusteredShare
 from datasheet.analysis.ladder import LadderStep
 from datasheet.analysis.model import NO_TIES, ModelFinding, measure, prefix_resolution
+from datasheet.analysis.multiplicity import Hypothesis, confirmatory_family
 from datasheet.analysis.pairing_null import PairingNull, pairing_null
 from datasheet.analysis.presentations import share_of
 from datasheet.analysis.profile import Evidence, Limits, Profile, profile_of
@@ -31,6 +33,8 @@ PROTOCOL_STEPS = range(1, 6)
 MOST_NAMES = 20
 """Reasons and arms that a log may name are without limit; a sheet shows the commonest reasons and this many arms."""
 
+BUDGET_PROMPTS = 100
+BUDGET_QUALITY_SD = 1.0
 SAME_QUALITY_ARMS = ("same_subset", "different_subset")
 
 TIE_KEYS = ("dark_current", "raw_false_preference", "one_sided_commitment", "no_preference", "preference")
@@ -68,11 +72,17 @@ class Rates:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Characterisation:
-    """All that the analysis found: the rates, the measurement model, and the profile that follows."""
+    """All that the analysis found: the rates, the measurement model, and what follows from them.
+
+    ``hypotheses`` is the confirmatory family under one multiplicity control, ``budget`` that of a win rate over
+    :data:`BUDGET_PROMPTS` prompts; None where the model does not give it.
+    """
 
     estimates: Estimates
     rates: Rates
     model: ModelFinding
+    hypotheses: tuple[Hypothesis, ...]
+    budget: Budget | None
     profile: Profile
     notes: tuple[str, ...]
 
@@ -239,7 +249,17 @@ def _validity(readings: Readings) -> Estimates:
     if rest:
         estimates["invalid_rate@other"] = _estimate(validity.invalid_share(readings, *rest), "needs readings")
     consistency = repeatability.self_consistency(readings)
-    estimates["self_consistency"] = _estimate(consistency, "needs repeats: two valid readings of one presentation")
+    needs = "needs repeats: two valid readings of one presentation"
+    estimates["self_consistency"] = _estimate(consistency, needs)
+    estimates["unstable_share"] = _estimate(repeatability.unstable_share(readings), needs)
+    swaps = repeatability.repeats_as_swaps(readings)
+    for name in ("stable_cross_sensitivity", "positional_false_preference"):
+        estimates[f"{name}@call_noise"] = _estimate(swaps.share(name), needs)
+    for key, found in (
+        ("within_stimulus_variance", repeatability.within_stimulus_variance(readings)),
+        ("call_noise_share", repeatability.call_noise_share(readings)),
+    ):
+        estimates[key] = found if found is not None else Estimate.absent("not_measured", needs)
     return estimates
 
 
@@ -351,6 +371,32 @@ def rates_of(readings: Readings, *, seed: int = 0) -> Rates:
     )
 
 
+def _hypotheses(readings: Readings, rates: Rates, model: ModelFinding, limits: Limits) -> tuple[Hypothesis, ...]:
+    return confirmatory_family(
+        dark=vacuum.dark_current(readings.of_probe("vacuum")) if readings.ties_allowed else None,
+        stable=rates.pairs.share("stable_cross_sensitivity"),
+        positional=rates.pairs.share("positional_false_preference"),
+        fit=model.fit,
+        limits=limits,
+    )
+
+
+def _budget(model: ModelFinding, *, n_outcomes: int) -> Budget | None:
+    """The budget of a win rate of two equal systems whose answers differ by about a step from prompt to prompt."""
+    fit = model.fit
+    if fit is None or not fit.converged or model.estimates["resolution"].status != "measured":
+        return None
+    return win_rate_budget(
+        fit.parameters,
+        fit.covariance,
+        degrees_of_freedom=fit.degrees_of_freedom,
+        n_prompts=BUDGET_PROMPTS,
+        quality_mean=0.0,
+        quality_sd=BUDGET_QUALITY_SD,
+        n_outcomes=n_outcomes,
+    )
+
+
 def characterise(readings: Readings, *, limits: Limits | None = None, seed: int = 0) -> Characterisation:
     """Every characteristic of an instrument from its readings.
 
@@ -378,6 +424,8 @@ def characterise(readings: Readings, *, limits: Limits | None = None, seed: int 
         estimates=estimates,
         rates=rates,
         model=model,
+        hypotheses=_hypotheses(readings, rates, model, limits or Limits()),
+        budget=_budget(model, n_outcomes=3 if readings.ties_allowed else 2),
         profile=profile_from(readings, rates, limits),
         notes=(*_notes(readings), *model.notes),
     )

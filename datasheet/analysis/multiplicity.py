@@ -12,12 +12,12 @@ significance, whatever the dependence between the tests. Each hypothesis is stat
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import log, sqrt
 from typing import Literal
 
 from scipy.special import ndtr, ndtri, stdtr
-from statsmodels.stats.multitest import multipletests
 
 from datasheet.analysis.derived import Uncertainty
 from datasheet.analysis.intervals import ClusteredShare
@@ -101,6 +101,16 @@ def _of_fit(fit: MeasurementFit | None, limits: Limits) -> tuple[Hypothesis, Hyp
     )
 
 
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Holm's adjusted p values, in the order of the given ones: the running maximum of (m - rank) p, at most 1."""
+    adjusted = [0.0] * len(p_values)
+    highest = 0.0
+    for rank, index in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
+        highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[index]))
+        adjusted[index] = highest
+    return adjusted
+
+
 def confirmatory_family(
     *,
     dark: ClusteredShare | None,
@@ -129,11 +139,9 @@ def confirmatory_family(
     tested = [hypothesis for hypothesis in family if hypothesis.p is not None]
     if not tested:
         return family
-    rejected, adjusted, _, _ = multipletests(
-        [hypothesis.p for hypothesis in tested], alpha=limits.significance, method="holm"
-    )
+    adjusted = holm([hypothesis.p for hypothesis in tested if hypothesis.p is not None])
     decided = {
-        hypothesis.key: replace(hypothesis, adjusted_p=float(p), rejected=bool(is_rejected))
-        for hypothesis, p, is_rejected in zip(tested, adjusted, rejected, strict=True)
+        hypothesis.key: replace(hypothesis, adjusted_p=p, rejected=p <= limits.significance)
+        for hypothesis, p in zip(tested, adjusted, strict=True)
     }
     return tuple(decided.get(hypothesis.key, hypothesis) for hypothesis in family)

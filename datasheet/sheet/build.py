@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from datasheet.analysis import validity
-from datasheet.analysis.characterise import MOST_NAMES, Characterisation
+from datasheet.analysis.budget import Budget
+from datasheet.analysis.characterise import BUDGET_PROMPTS, BUDGET_QUALITY_SD, MOST_NAMES, Characterisation
 from datasheet.analysis.derived import p_correct
 from datasheet.analysis.intervals import CONFIDENCE_LEVEL, ClusteredShare
 from datasheet.analysis.ladder import LadderStep
@@ -79,6 +80,10 @@ def build_sheet(
             "model": _model_curve(found.model),
         },
         "decomposition": _decomposition(found),
+        "hypotheses": [
+            asdict(hypothesis) | {"symbol": define(hypothesis.key).symbol} for hypothesis in found.hypotheses
+        ],
+        "budget": None if found.budget is None else _budget(found.budget),
         "validity": _validity(found, readings, context),
         "operation": None if context.operation is None else dict(context.operation),
         "model": _model(found.model),
@@ -189,6 +194,18 @@ def _model_curve(model: ModelFinding) -> list[dict[str, float]]:
         {"delta_q": float(step), "p_correct": float(share)}
         for step, share in zip(delta_q, p_correct(fit.theta, delta_q), strict=True)
     ]
+
+
+def _budget(budget: Budget) -> dict[str, Any]:
+    lines = [asdict(line) | {"contribution": line.contribution} for line in budget.lines]
+    return {
+        "n_prompts": BUDGET_PROMPTS,
+        "quality_sd": BUDGET_QUALITY_SD,
+        "orders": 2,
+        **asdict(budget),
+        "lines": lines,
+        "expanded_uncertainty": budget.expanded_uncertainty,
+    }
 
 
 def _decomposition(found: Characterisation) -> dict[str, Any]:

@@ -322,6 +322,33 @@ _TABLE = (
         meaning="Evidence that 100 words of filler cost.",
     ),
     Definition(
+        key="unstable_share",
+        symbol="unst",
+        title="Unstable presentations",
+        unit="share",
+        section="validity",
+        conditions="repeated presentations",
+        meaning="Share of repeated presentations whose verdicts are not all the same.",
+    ),
+    Definition(
+        key="within_stimulus_variance",
+        symbol="s²w",
+        title="Within-stimulus variance",
+        unit="1",
+        section="validity",
+        conditions="repeated presentations",
+        meaning="Variance of the readings (first +1, tie 0, second -1) of one and the same presentation.",
+    ),
+    Definition(
+        key="call_noise_share",
+        symbol="1-rho_r",
+        title="Call noise",
+        unit="1",
+        section="validity",
+        conditions="repeated presentations",
+        meaning="Share of the evidence's variance that is new on each call.",
+    ),
+    Definition(
         key="self_consistency",
         symbol="r",
         title="Self-consistency",
@@ -355,6 +382,7 @@ _CONDITIONS = {
     "identical": "both answers the same text",
     "different_subset": "equally many, but different requirements met",
     "natural": "natural pairs, both orders",
+    "call_noise": "two calls on one presentation, taken as if they were a swap: what call noise alone gives",
     "prefix": "prefix arm alone, where length grows with quality",
 }
 

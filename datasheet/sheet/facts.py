@@ -10,7 +10,7 @@ from typing import Any
 
 from datasheet.analysis.ladder import PREFIX_ARM
 from datasheet.sheet.catalogue import define
-from datasheet.sheet.formats import count, counted, number, p_value, words
+from datasheet.sheet.formats import NO_NUMBER, count, counted, number, p_value, words
 
 Sheet = Mapping[str, Any]
 
@@ -102,6 +102,33 @@ def model_checks(sheet: Sheet) -> tuple[str, ...]:
         limits = f"{number(slope['estimate'])} ({number(slope['low'])} to {number(slope['high'])})"
         checks.append(f"Change of k with each requirement that the worse answer meets already: {limits}.")
     return tuple(checks)
+
+
+def hypothesis_rows(sheet: Sheet) -> tuple[tuple[str, str, str, str], ...]:
+    """The confirmatory family: what was tested, p, Holm's p, and whether it is rejected."""
+    rows = []
+    for tested in sheet.get("hypotheses", ()):
+        sign = "≤" if tested["alternative"] == "greater" else "="
+        statement = f"{tested['symbol']} {sign} {number(tested['null_value'])}"
+        if tested["p"] is None:
+            rows.append((statement, NO_NUMBER, NO_NUMBER, "not tested"))
+            continue
+        answer = "yes" if tested["rejected"] else "no"
+        rows.append((statement, p_value(tested["p"]), p_value(tested["adjusted_p"]), answer))
+    return tuple(rows)
+
+
+def budget_table(sheet: Sheet) -> Mapping[str, Any] | None:
+    """The uncertainty budget of a win rate, with a title that says what it is of; None where there is none."""
+    budget = sheet.get("budget")
+    if not budget:
+        return None
+    title = (
+        f"Uncertainty budget of a win rate over {budget['n_prompts']} prompts, both orders, two equal systems whose "
+        f"answers differ by {budget['quality_sd']:g} quality step (sd) from prompt to prompt: u = "
+        f"{number(budget['standard_uncertainty'])}, half-width at 95% {number(budget['expanded_uncertainty'])}"
+    )
+    return {"title": title, "lines": budget["lines"]}
 
 
 def trial_dates(sheet: Sheet) -> str:

@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm, t
+from statsmodels.stats.multitest import multipletests
 
 from datasheet.analysis.intervals import ClusteredShare, clustered_share
 from datasheet.analysis.measurement import MeasurementFit, parameter_names
-from datasheet.analysis.multiplicity import Hypothesis, confirmatory_family, neutral_criterion, share_above_p
+from datasheet.analysis.multiplicity import Hypothesis, confirmatory_family, holm, neutral_criterion, share_above_p
 from datasheet.analysis.profile import Limits
 
 LIMITS = Limits()
@@ -141,3 +142,8 @@ def test_the_family_seldom_rejects_where_every_share_is_at_its_limit() -> None:
         p = [share_above_p(observed, null) for observed, null in zip(shares, nulls, strict=True)]
         false += min(value for value in p if value is not None) < LIMITS.significance / len(nulls)
     assert 0.01 < false / studies < 0.06
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=8))
+def test_holm_is_that_of_statsmodels(p_values: list[float]) -> None:
+    assert holm(p_values) == pytest.approx(multipletests(p_values, method="holm")[1])

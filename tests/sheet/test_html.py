@@ -282,3 +282,12 @@ def test_the_models_own_checks_are_printed() -> None:
     assert "The mode was found" in page
     assert "All quality steps worth the same: p =" in page
     assert "If 2% of calls were lapses: k " in page
+
+
+def test_the_confirmatory_family_and_the_budget_are_printed() -> None:
+    page = render_html(sample("careful"))
+    for statement in ("DC ≤ 0.050", "SCS ≤ 0.100", "PFP ≤ 0.250", "k = 0.000", "c ≤ 0.319"):
+        assert statement in page
+    assert "Uncertainty budget of a win rate over 100 prompts" in page
+    never = render_html(sample("never_tie"))
+    assert "not tested" in never
