@@ -6,8 +6,9 @@ from typing import Any
 
 from datasheet.errors import StimulusError, UsageError
 from datasheet.prompts import load_variant, render
-from datasheet.stimulus.bank import bank_names, load_bank
+from datasheet.stimulus.bank import TaskBank, bank_names, load_bank
 from datasheet.stimulus.bank_gates import check_bank
+from datasheet.stimulus.channels import channel_languages
 from datasheet.stimulus.design import DESIGNS, plan
 
 
@@ -49,7 +50,7 @@ def shown_task(name: str, task_id: str, prompt: str) -> dict[str, Any]:
     bank = load_bank(name)
     if task_id not in {task.id for task in bank.tasks}:
         raise UsageError(f"the bank {bank.name} has no task {task_id!r}: see `datasheet stimuli show {name}`")
-    stimuli = [trial.stimulus for trial in plan(bank, _fitting(len(bank.tasks)))]
+    stimuli = [trial.stimulus for trial in plan(bank, _widest(bank))]
     pairs = [shown for shown in stimuli if shown.task == task_id and shown.arm == "prefix"]
     if not pairs:
         raise UsageError(f"no design uses task {task_id!r}: the bank has more tasks than the designs need")
@@ -71,13 +72,15 @@ def shown_task(name: str, task_id: str, prompt: str) -> dict[str, Any]:
     }
 
 
-def _fitting(n_tasks: int) -> str:
-    """The largest design that a bank can fill."""
-    fitting = [design for design in DESIGNS.values() if design.n_tasks <= n_tasks]
+def _widest(bank: TaskBank) -> str:
+    """The design that reaches most of a bank: most tasks, then most kinds of pairs."""
+    fitting = [design for design in DESIGNS.values() if design.n_tasks <= len(bank.tasks)]
+    if bank.language.split("-")[0] not in channel_languages():
+        fitting = [design for design in fitting if not design.channels]
     if not fitting:
         least = min(design.n_tasks for design in DESIGNS.values())
-        raise StimulusError(f"the bank has {n_tasks} tasks, and the smallest design needs {least}: add tasks")
-    return max(fitting, key=lambda design: design.n_tasks).name
+        raise StimulusError(f"the bank has {len(bank.tasks)} tasks, and the smallest design needs {least}: add tasks")
+    return max(fitting, key=lambda design: (design.most_tasks or design.n_tasks, design.channels)).name
 
 
 def bank_faults(name: str) -> list[dict[str, str]]:
@@ -87,7 +90,7 @@ def bank_faults(name: str) -> list[dict[str, str]]:
         return faults
     bank = load_bank(name)
     try:
-        plan(bank, _fitting(len(bank.tasks)))
+        plan(bank, _widest(bank))
     except StimulusError as problem:
         return [{"task": bank.name, "field": "stimuli", "message": str(problem)}]
     return []

@@ -235,3 +235,10 @@ def test_output_that_the_console_can_not_show_is_replaced(tmp_path: Path) -> Non
     )
     assert shown.returncode == 0, shown.stderr
     assert b"Dark current" in shown.stdout
+
+
+def test_every_task_of_the_bank_can_be_shown(command: Command) -> None:
+    tasks = json.loads(command("stimuli", "show", "--json").out)["tasks"]
+    assert len(tasks) == 40
+    shown = command("stimuli", "show", "english", "--task", tasks[-1].split()[0])
+    assert shown.code == 0, shown.err
