@@ -17,6 +17,7 @@ from datasheet.analysis.intervals import ClusteredShare
 from datasheet.analysis.ladder import LadderStep
 from datasheet.analysis.model import NO_TIES, ModelFinding, measure, prefix_resolution
 from datasheet.analysis.multiplicity import Hypothesis, confirmatory_family
+from datasheet.analysis.pair_table import dosed
 from datasheet.analysis.pairing_null import PairingNull, pairing_null
 from datasheet.analysis.presentations import share_of
 from datasheet.analysis.profile import Evidence, Limits, Profile, profile_of
@@ -314,9 +315,9 @@ def _notes(readings: Readings) -> tuple[str, ...]:
             "The log carries both orders of vacuum pairs, which are one and the same input: their readings are "
             "averaged, and n counts distinct stimuli."
         )
-    channel = len(readings.of_probe("channel"))
-    if channel:
-        notes.append(f"{channel} readings of the channel probe are kept, but not analysed by this version.")
+    lost = len(readings.of_probe("channel")) - len(dosed(readings))
+    if lost:
+        notes.append(f"{lost} readings of the channel probe name no channel that is known, or no dose: not analysed.")
     arms = readings.of_probe("ladder").arm_names
     if len(arms) > MOST_NAMES + 1:
         notes.append(f"The ladder has {len(arms)} arms: {MOST_NAMES} of them are shown beside the prefix arm.")

@@ -27,7 +27,7 @@ from datasheet.analysis.derived import (
 from datasheet.analysis.evidence import MISSING, PairTable
 from datasheet.analysis.ladder import PREFIX_ARM
 from datasheet.analysis.measurement import MeasurementFit, fit_measurement
-from datasheet.analysis.pair_table import LENGTH_UNIT, ModelTable, model_table
+from datasheet.analysis.pair_table import LENGTH_UNIT, LENGTHS, ModelTable, model_table
 from datasheet.readings import Readings
 from datasheet.records import Estimate
 
@@ -137,13 +137,12 @@ def prefix_resolution(readings: Readings) -> dict[str, Estimate]:
 
     Empty where the ladder has no other arm, so that the resolution itself is this reading.
     """
-    ladder = readings.of_probe("ladder")
-    if set(ladder.arm_names) <= {PREFIX_ARM} or PREFIX_ARM not in ladder.arm_names:
+    arms = set(readings.of_probe("ladder").arm_names)
+    if arms <= {PREFIX_ARM} or PREFIX_ARM not in arms:
         return {}
-    other = np.isin(readings.stimulus, ladder.stimulus) & ~np.isin(
-        readings.stimulus, readings.of_probe("ladder", PREFIX_ARM).stimulus
-    )
-    made = model_table(readings.where(~other))
+    parts = (readings.of_probe("ladder", PREFIX_ARM), readings.of_probe("same_quality", "same_subset"))
+    kept = np.isin(readings.stimulus, np.concatenate([part.stimulus for part in parts]))
+    made = model_table(readings.where(kept))
     if made is None or _nothing_to_fit(made.table):
         return {}
     with _THREADS.limit(limits=1, user_api="blas"):
@@ -218,7 +217,22 @@ def _estimates(made: ModelTable, fit: MeasurementFit, *, supported_below_1: bool
         name = key.removesuffix("_slope")
         present = name in made.covariates
         estimates[key] = uncertainty.linear(name) if present else Estimate.absent("not_measured", reason)
-    return estimates
+    return estimates | _channels(made, uncertainty, resolution)
+
+
+def _channels(made: ModelTable, uncertainty: Uncertainty, resolution: Estimate) -> dict[str, Estimate]:
+    """The pull of a dose of each channel, in evidence and in quality steps."""
+    estimates = {}
+    for name in made.covariates:
+        if name in LENGTHS:
+            continue
+        estimates[f"channel_slope@{name}"] = uncertainty.linear(name)
+        estimates[f"channel_in_steps@{name}"] = (
+            ratio_to_resolution(uncertainty, name)
+            if resolution.status == "measured"
+            else Estimate.absent("undetermined", f"the resolution is {resolution.status}", n=uncertainty.fit.n_pairs)
+        )
+    return estimates or {"channel_slope": Estimate.absent("not_measured", "needs the channel probe (design full)")}
 
 
 def _flagged(estimate: Estimate, *flags: str) -> Estimate:
@@ -330,7 +344,7 @@ def _notes(made: ModelTable, fit: MeasurementFit) -> list[str]:
             "too narrow."
         )
     if made.bin_width:
-        slopes = [abs(float(fit.theta[fit.names.index(name)])) for name in made.covariates]
+        slopes = [abs(float(fit.theta[fit.names.index(name)])) for name in made.covariates if name in LENGTHS]
         error = sum(slopes) * made.bin_width / LENGTH_UNIT / sqrt(12)
         notes.append(
             f"Lengths were rounded to {made.bin_width:.1f} for the joint model, which moves a pair's evidence by "

@@ -11,11 +11,14 @@ from datasheet.analysis.evidence import MISSING, PairTable
 from datasheet.analysis.ladder import PREFIX_ARM
 from datasheet.analysis.presentations import clusters
 from datasheet.readings import UNKNOWN, Readings
+from datasheet.records import CHANNELS, PROBES
 
 MOST_KINDS = 1_000
 """With more kinds of pairs than this, lengths are rounded, and more coarsely until there are fewer."""
 
 _BINS = (40, 20, 12, 8)
+LENGTHS = ("length", "filler")
+"""Covariates that are lengths; the others are doses."""
 
 LENGTH_UNIT = 100.0
 """Lengths and filler enter in hundreds of the log's unit."""
@@ -48,11 +51,16 @@ class ModelTable:
 
 
 def model_rows(readings: Readings) -> Readings:
-    """The readings that the model is fitted to: every arm of the ladder, and same-quality pairs of the same content."""
-    ladder = readings.of_probe("ladder")
-    same = readings.of_probe("same_quality", "same_subset")
-    mask = np.isin(readings.stimulus, np.concatenate([ladder.stimulus, same.stimulus]))
+    """The readings that the model is fitted to: ladder, same-quality pairs of the same content, dosed channels."""
+    parts = (readings.of_probe("ladder"), readings.of_probe("same_quality", "same_subset"), dosed(readings))
+    mask = np.isin(readings.stimulus, np.concatenate([part.stimulus for part in parts]))
     return readings.where(mask & readings.valid)
+
+
+def dosed(readings: Readings) -> Readings:
+    """Readings of the channel probe that tell their dose."""
+    channels = readings.of_probe("channel", *CHANNELS)
+    return channels.where(channels.dose != UNKNOWN)
 
 
 def model_table(readings: Readings) -> ModelTable | None:
@@ -74,7 +82,7 @@ def model_table(readings: Readings) -> ModelTable | None:
     delta_q = np.maximum(rows.delta_q[first], 0).astype(np.float64)
     cluster = clusters(rows)[first]
     outcomes = np.column_stack([delta_q, contents["ab"], contents["ba"]])
-    covariates, width = _rounded(covariates, outcomes)
+    covariates, width = _rounded(names, covariates, outcomes)
     base = np.where((rows.level_b[first] != UNKNOWN) & (delta_q > 0), rows.level_b[first], 0).astype(np.float64)
     arms = set(readings.of_probe("ladder").arm_names)
     table = PairTable.of_pairs(
@@ -98,25 +106,26 @@ def model_table(readings: Readings) -> ModelTable | None:
     )
 
 
-def _rounded(covariates: Numbers, outcomes: Numbers) -> tuple[Numbers, float]:
-    """Covariates rounded so that few enough kinds of pairs remain, and the width they were rounded to (0 if none)."""
+def _rounded(names: tuple[str, ...], covariates: Numbers, outcomes: Numbers) -> tuple[Numbers, float]:
+    """Lengths rounded so that few enough kinds of pairs remain, and the width they were rounded to (0 if none)."""
 
     def kinds(values: Numbers) -> int:
         return len(np.unique(np.column_stack([values, outcomes]), axis=0))
 
     if not covariates.size or kinds(covariates) <= MOST_KINDS:
         return covariates, 0.0
-    span, width, rounded = float(np.ptp(covariates, axis=0).max()), 0.0, covariates
-    for bins in _BINS:
+    lengths = np.array([name in LENGTHS for name in names])
+    span, width, rounded = float(np.ptp(covariates[:, lengths], axis=0).max(initial=0.0)), 0.0, covariates
+    for bins in _BINS if span else ():
         width = span / bins
-        rounded = np.round(covariates / width) * width
+        rounded = np.where(lengths, np.round(covariates / width) * width, covariates)
         if kinds(rounded) <= MOST_KINDS:
             break
     return rounded, width
 
 
 def _covariates(pairs: Readings) -> tuple[tuple[str, ...], Numbers]:
-    """Length and filler differences where the arms tell them from quality.
+    """Length and filler differences where the arms tell them from quality, and the dose of each channel.
 
     On the prefix arm length grows with quality, so length is a covariate only with other arms beside it.
     """
@@ -130,4 +139,8 @@ def _covariates(pairs: Readings) -> tuple[tuple[str, ...], Numbers]:
     if bool((pairs.filler_b > 0).any()):
         names.append("filler")
         columns.append(np.maximum(pairs.filler_b, 0) / LENGTH_UNIT)
+    channel = pairs.probe == PROBES.index("channel")
+    for name in pairs.of_probe("channel").arm_names:
+        names.append(name)
+        columns.append(np.where(channel & (pairs.arm == pairs.arms.index(name)), np.maximum(pairs.dose, 0), 0.0))
     return tuple(names), np.column_stack(columns) if columns else np.zeros((len(pairs), 0))

@@ -455,7 +455,7 @@ def test_what_is_not_analysed_is_said() -> None:
         *[replace(row, stimulus=f"p{row.stimulus}", arm="paraphrase") for row in same_quality_rows(none=2)],
     ]
     notes = " ".join(characterise(Readings.from_rows(rows)).notes)
-    assert "3 readings of the channel probe" in notes
+    assert "3 readings of the channel probe name no channel that is known, or no dose" in notes
     assert "4 same-quality readings of the arm 'paraphrase'" in notes
 
 

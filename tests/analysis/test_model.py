@@ -66,7 +66,7 @@ def test_the_published_design_is_flagged_as_confounded() -> None:
 
 def sane(estimates: dict[str, Estimate]) -> None:
     """Every key is there, and no number is one that readings could not show."""
-    assert set(estimates) == set(MODEL_KEYS)
+    assert set(estimates) - {"channel_slope"} == set(MODEL_KEYS)
     for key, estimate in estimates.items():
         for number in (estimate.estimate, estimate.low, estimate.high):
             assert number is None or abs(number) <= 61, (key, estimate)
