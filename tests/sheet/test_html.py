@@ -206,7 +206,7 @@ def test_no_section_of_symbols_stands_empty() -> None:
 
 def test_what_this_version_does_not_measure_is_named() -> None:
     text = Page(render_html(sample("careful"))).text
-    assert "Not measured by this version: nuisance channels, calibration against people, comparison of sheets." in text
+    assert "Not measured by this version: calibration against people, comparison of sheets." in text
 
 
 def test_a_judge_that_may_not_tie_is_not_applicable_rather_than_dark() -> None:
