@@ -208,7 +208,7 @@ def _estimates(made: ModelTable, fit: MeasurementFit, *, supported_below_1: bool
         flags = _prior_limited(fit, "log_task_spread")
         estimates["task_spread"] = uncertainty.transformed("log_task_spread", exp, *flags)
     else:
-        estimates["task_spread"] = Estimate.absent("not_measured", "needs at least two tasks")
+        estimates["task_spread"] = Estimate.absent("not_measured", "needs at least two tasks, by name")
     needs = {
         "length_slope": "needs the answers' lengths, and arms that tell length from quality (phrasings, filler)",
         "filler_slope": "needs arms with filler",

@@ -100,7 +100,7 @@ def model_table(readings: Readings) -> ModelTable | None:
         prefix_only=arms == {PREFIX_ARM},
         has_ladder=bool((delta_q > 0).any()),
         has_both_orders=bool(((contents["ab"] != MISSING) & (contents["ba"] != MISSING)).any()),
-        has_tasks=bool((rows.task != UNKNOWN).all()) and len(np.unique(cluster)) > 1,
+        has_tasks=len(np.unique(rows.task[rows.task != UNKNOWN])) > 1,
         base_level=table.covariates[:, -1],
         bin_width=width * LENGTH_UNIT,
     )

@@ -306,13 +306,11 @@ def flags_of(evidence: Evidence, limits: Limits) -> tuple[Flag, ...]:
 
 def _is_clean(evidence: Evidence, limits: Limits, states: Mapping[str, FlagState]) -> bool:
     """Whether dark current, surface and slot preference are all shown to be small, and length does not lead."""
-    bounded = (
-        (evidence.dark, limits.clean_dark),
-        (evidence.stable, limits.clean_surface),
-        (evidence.positional, limits.clean_positional),
-    )
-    small = all(share is not None and share.upper() <= limit for share, limit in bounded)
-    return evidence.ties_allowed and small and states["length-led"] in ("cleared", "not_measured")
+    return evidence.ties_allowed and _small(evidence, limits) and states["length-led"] in ("cleared", "not_measured")
+
+
+def _small(evidence: Evidence, limits: Limits) -> bool:
+    return all(share is not None and share.upper() <= limit for _, share, limit in _clean_limits(evidence, limits))
 
 
 def _too_few(evidence: Evidence, limits: Limits) -> str:
@@ -350,10 +348,12 @@ def _profile_name(evidence: Evidence, limits: Limits, states: Mapping[str, FlagS
         return "vacuum-clean", rule
     if not evidence.ties_allowed:
         return "undetermined", "no flag is raised, and a judge that may not tie can't be called vacuum-clean"
+    if _small(evidence, limits):
+        return "undetermined", "no flag is raised, but whether length leads the judge is open"
     return "undetermined", "no flag is raised, and the upper limits are too wide to call the judge vacuum-clean"
 
 
-def _what_decides_profile(name: str, evidence: Evidence, limits: Limits) -> str:
+def _what_decides_profile(name: str, evidence: Evidence, limits: Limits, states: Mapping[str, FlagState]) -> str:
     """What an undetermined profile lacks."""
     if name != "undetermined":
         return ""
@@ -364,16 +364,26 @@ def _what_decides_profile(name: str, evidence: Evidence, limits: Limits) -> str:
         lacking.append(f"{limits.least_vacuum - evidence.n_vacuum} more valid vacuum readings")
     if lacking:
         return " and ".join(lacking)
-    wide = [
-        f"{symbol}: {_what_decides(share, limit, evidence.unit)}"
-        for symbol, share, limit in (
-            ("DC", evidence.dark, limits.clean_dark),
-            ("SCS", evidence.stable, limits.clean_surface),
-            ("PFP", evidence.positional, limits.clean_positional),
-        )
-        if share is not None and share.upper() > limit
-    ]
-    return "to call it vacuum-clean: " + "; ".join(wide) if wide and evidence.ties_allowed else ""
+    parts = []
+    for symbol, share, limit in _clean_limits(evidence, limits):
+        if share is None or share.upper() <= limit:
+            continue
+        if share.share > limit:
+            parts.append(f"{symbol} {share.share:.3f} is above the {limit:g} of a vacuum-clean judge: its flag decides")
+        else:
+            parts.append(f"{symbol}: {_what_decides(share, limit, evidence.unit)}")
+    if states["length-led"] == "open" and evidence.against_length is not None:
+        parts.append(f"length-led: {_what_decides(evidence.against_length, limits.led_by_length, evidence.unit)}")
+    return "to call it vacuum-clean: " + "; ".join(parts) if parts and evidence.ties_allowed else ""
+
+
+def _clean_limits(evidence: Evidence, limits: Limits) -> tuple[tuple[str, ClusteredShare | None, float], ...]:
+    """What must be shown to be small in a vacuum-clean judge: symbol, share, limit."""
+    return (
+        ("DC", evidence.dark, limits.clean_dark),
+        ("SCS", evidence.stable, limits.clean_surface),
+        ("PFP", evidence.positional, limits.clean_positional),
+    )
 
 
 def _class_letter(name: str, evidence: Evidence, limits: Limits) -> str | None:
@@ -393,11 +403,13 @@ def profile_of(evidence: Evidence, limits: Limits | None = None) -> Profile:
     states = {flag.name: flag.state for flag in flags}
     name, rule = _profile_name(evidence, limits, states)
     sentence, use_for, not_for = _FITNESS[name]
+    if evidence.invalid is not None and evidence.invalid.share == 1:
+        sentence = "No reply gives a valid reading, so nothing else is measured."
     return Profile(
         name=name,
         class_letter=_class_letter(name, evidence, limits),
         rule=rule,
-        decides=_what_decides_profile(name, evidence, limits),
+        decides=_what_decides_profile(name, evidence, limits, states),
         sentence=sentence,
         use_for=use_for,
         not_for=not_for,

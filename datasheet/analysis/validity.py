@@ -74,6 +74,9 @@ def step_bounds(rungs: Readings) -> MissingBounds | None:
 
 
 def pair_bounds(pairs: SwapPairs, name: str) -> MissingBounds | None:
-    """Bounds of the share of a committed class over all pairs: an incomplete pair with a valid tie can't join it."""
-    has_tie = (pairs.valid_ab & (pairs.slot_ab == 0)) | (pairs.valid_ba & (pairs.slot_ba == 0))
-    return _bounds(pairs.in_class(name), ~pairs.complete & ~has_tie, ~pairs.complete, pairs.stimulus)
+    """Bounds of the share of a class over all pairs, if no incomplete pair were in it, or all were.
+
+    An incomplete pair with a valid tie could not join a committed class; leaving that aside keeps the share over
+    complete pairs within its bounds.
+    """
+    return _bounds(pairs.in_class(name), ~pairs.complete, ~pairs.complete, pairs.stimulus)

@@ -21,7 +21,7 @@ import click
 from datasheet import __version__
 from datasheet.cli.analyze import analyze
 from datasheet.cli.build import build
-from datasheet.cli.console import EXIT_INTERRUPTED, EXIT_USAGE, complain
+from datasheet.cli.console import EXIT_INTERRUPTED, EXIT_USAGE, complain, send_to_nowhere
 from datasheet.cli.documents import render, show
 from datasheet.cli.init import init
 from datasheet.cli.judges import judges
@@ -62,6 +62,14 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         code = EXIT_USAGE
     except DatasheetError as problem:
         complain(str(problem))
+        code = EXIT_USAGE
+    except SystemExit:
+        # click's own way with a reader that went away while it printed help; our output takes care of itself.
+        send_to_nowhere(sys.stdout)
+        code = 0
+    except OSError as problem:
+        send_to_nowhere(sys.stdout)
+        complain(f"the output can't be written: {problem.strerror}")
         code = EXIT_USAGE
     except (click.Abort, KeyboardInterrupt):
         complain("interrupted: what was answered is kept, and the same command goes on")

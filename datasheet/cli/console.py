@@ -38,17 +38,19 @@ def put(text: str) -> None:
     UsageError
         Stdout can't be written (a full disk).
     """
+    if sys.stdout is None:
+        raise UsageError("the output can't be written: stdout is closed")
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
     except BrokenPipeError:
-        _send_to_nowhere(sys.stdout)
+        send_to_nowhere(sys.stdout)
     except OSError as problem:
-        _send_to_nowhere(sys.stdout)
+        send_to_nowhere(sys.stdout)
         raise UsageError(f"the output can't be written: {problem.strerror}") from None
 
 
-def _send_to_nowhere(stream: TextIO) -> None:
+def send_to_nowhere(stream: TextIO) -> None:
     """What the stream still holds is dropped, also when the interpreter flushes it at its end."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 

@@ -160,13 +160,13 @@ def _openai(
     configured = settings.pop("url", None)
     url = configured or from_environment or LOCAL_URL
     host = _host(url, origin if configured or not from_environment else URL_VARIABLE)
-    own_host = host == _host_or_none(from_environment)
+    own_server = _origin(url) is not None and _origin(url) == _origin(from_environment)
     if settings.get("temperature") == "unset":  # TOML has no null
         settings["temperature"] = None
     key_name = settings.pop("api_key_env", None)
     if key_name is None:
-        key_name = config.key_for(url) or (KEY_VARIABLE if own_host else None)
-    elif not (trusted or config.may_send(key_name, url) or (own_host and key_name == KEY_VARIABLE)):
+        key_name = config.key_for(url) or (KEY_VARIABLE if own_server else None)
+    elif not (trusted or config.may_send(key_name, url) or (own_server and key_name == KEY_VARIABLE)):
         raise UsageError(
             f"{origin}: would send the key in {key_name} to {host}, which your own configuration does not allow: "
             f'bind it there ([keys] {key_name} = ["{host}"], https only), or name this file by --config'
@@ -182,12 +182,13 @@ def _host(url: str, origin: str) -> str:
         raise UsageError(f"{origin}: {problem}") from None
 
 
-def _host_or_none(url: str) -> str | None:
-    """The host of a URL that is used for nothing else, so that an odd one is no fault."""
+def _origin(url: str) -> tuple[str, str | None, int | None] | None:
+    """Scheme, host and port of a URL; None where it is no server's, which is a fault only where it is used."""
     try:
-        return server_url(url).host
+        server = server_url(url)
     except UsageError:
         return None
+    return server.scheme, server.host, server.port
 
 
 def make_judge(spec: JudgeSpec, *, lexicon: Lexicon, connections: int) -> Judge:

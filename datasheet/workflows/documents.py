@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -54,29 +54,36 @@ def write_documents(sheet: Mapping[str, Any], folder: Path, *, render: bool = Tr
             problem = str(error)
     stale = [folder / name for name in (HTML_NAME, PDF_NAME) if name not in documents and changed]
     removed = tuple(path for path in stale if path.exists())
-    for path in removed:
-        path.unlink()
-    files = tuple(_write(folder / name, written) for name, written in documents.items())
-    return Documents(files=files, removed=removed, pdf_problem=problem)
+    try:
+        _put_in_place({folder / name: written for name, written in documents.items()}, removed)
+    except OSError as error:
+        raise RenderError(f"{error.filename or folder} can't be written: {error.strerror}") from None
+    return Documents(files=tuple(folder / name for name in documents), removed=removed, pdf_problem=problem)
 
 
 def _differs(path: Path, content: bytes) -> bool:
     return not path.is_file() or path.read_bytes() != content
 
 
-def _write(path: Path, content: bytes) -> Path:
-    """Put content in place whole or not at all."""
-    part = path.with_name(f"{path.name}.part")
+def _put_in_place(documents: Mapping[Path, bytes], removed: Sequence[Path]) -> None:
+    """All of the documents or none: each is written beside its place first, and only then do they change places."""
+    for path in (*documents, *removed):
+        if path.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    parts = {}
     try:
-        if _differs(path, content):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            part.write_bytes(content)
+        for path, content in documents.items():
+            if _differs(path, content):
+                path.parent.mkdir(parents=True, exist_ok=True)
+                parts[path] = path.with_name(f"{path.name}.part")
+                parts[path].write_bytes(content)
+        for path in removed:
+            path.unlink()
+        for path, part in parts.items():
             os.replace(part, path)
-    except OSError as problem:
-        with suppress(OSError):
-            part.unlink()
-        raise RenderError(f"{path} can't be written: {problem.strerror}") from None
-    return path
+    finally:
+        for part in parts.values():
+            part.unlink(missing_ok=True)
 
 
 def read_sheet(source: Path) -> dict[str, Any]:

@@ -46,7 +46,7 @@ def export(source: Path, target: Path, *, raw: bool = True, force: bool = False)
     """
     path = log_path(source)
     if target.exists() and path.exists() and target.samefile(path):
-        raise UsageError(f"{target} is the trial log itself: name another file")
+        raise UsageError(f"{target} is the log itself: name another file")
     if target.exists() and not force:
         raise UsageError(f"{target} exists already: name another file, or give --force to replace it")
     with TrialLog.read(path) as log:

@@ -309,9 +309,8 @@ def test_bounds_of_missing_readings_hold_the_share(rows: list[ReadingRow]) -> No
     for key, bound in found.missing.items():
         share = found.estimates[key].estimate
         assert 0 <= bound.lowest <= bound.highest <= 1
-        # A stimulus with no complete pair has no share of its own, so the bounds need not hold the others' exactly.
-        if share is not None and found.pairs.n_incomplete == 0 and len(rows) == 2 * found.pairs.n_complete:
-            assert bound.lowest <= share <= bound.highest
+        if share is not None:
+            assert bound.lowest - 1e-12 <= share <= bound.highest + 1e-12
 
 
 def test_bounds_weigh_repeats_as_the_share_does() -> None:

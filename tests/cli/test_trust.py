@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 from pathlib import Path
 
 import pytest
@@ -134,14 +135,29 @@ def test_a_named_file_may_send_a_key(command: Command, monkeypatch: pytest.Monke
         assert server.calls[0].headers["Authorization"] == f"Bearer {KEY}"
 
 
-def test_no_server_is_one_sentence_before_any_stimulus(command: Command) -> None:
+def test_no_server_is_one_sentence_before_any_stimulus(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "http://127.0.0.1:8000/v1" in command("judges", "show", "qwen32b").out
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{closed.getsockname()[1]}/v1"
+    monkeypatch.setattr("datasheet.judge.catalogue.LOCAL_URL", url)
     run = command("build", "--judge", "qwen32b", "--out", "X")
     assert run.code == 2
     (line,) = [line for line in run.err.splitlines() if line.startswith("Error")]
-    assert "http://127.0.0.1:8000/v1" in line
+    assert url in line
     assert "start" in line
     assert "openai:" in line
     assert not Path("X").exists()
+
+
+@pytest.mark.parametrize("url", ["http://gw.example/v1", "https://gw.example:8443/v1", "https://other.example/v1"])
+def test_the_servers_key_goes_to_that_server_alone(command: Command, monkeypatch: pytest.MonkeyPatch, url: str) -> None:
+    """Another scheme, port or host than OPENAI_BASE_URL's is another server."""
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("OPENAI_BASE_URL", "https://gw.example/v1")
+    Path("datasheet.toml").write_text(f'[judge.x]\nadapter = "openai"\nmodel = "m"\nurl = "{url}"\n', encoding="utf-8")
+    assert "api_key_env" not in json.loads(command("judges", "show", "x", "--json").out)
+    assert json.loads(command("judges", "show", "qwen32b", "--json").out)["api_key_env"] == "OPENAI_API_KEY"
 
 
 def test_the_url_may_come_from_the_environment(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:

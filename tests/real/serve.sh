@@ -28,10 +28,17 @@ set -- "$home/bin/python" -m llama_cpp.server --model "$model" --model_alias Smo
     --host 127.0.0.1 --port "$port" --n_ctx 4096 --logits_all true --interrupt_requests false --seed 0 --verbose false
 [ "$mode" = --background ] || exec "$@"
 
+answers() {
+    "$home/bin/python" -c "import urllib.request as u; u.urlopen('http://127.0.0.1:$port/v1/models')" 2>/dev/null
+}
+if answers; then
+    echo "a server answers on http://127.0.0.1:$port/v1 already; name another port by PORT=…"
+    exit 0
+fi
 nohup "$@" >"$home/server.log" 2>&1 &
 server=$!
 for _ in $(seq 120); do
-    if "$home/bin/python" -c "import urllib.request as u; u.urlopen('http://127.0.0.1:$port/v1/models')" 2>/dev/null; then
+    if answers && kill -0 "$server" 2>/dev/null; then
         echo "serving on http://127.0.0.1:$port/v1; stop it with: kill $server"
         exit 0
     fi

@@ -59,6 +59,20 @@ def test_a_folder_never_holds_two_sheets(command: Command) -> None:
     assert Path("X/datasheet.pdf").stat().st_mtime_ns == kept
 
 
+def test_documents_are_written_all_or_none(command: Command) -> None:
+    command("build", "--design", "quick", "--out", "X")
+    before = {path.name: path.read_bytes() for path in Path("X").iterdir()}
+    Path("X/datasheet.pdf").unlink()
+    Path("X/datasheet.pdf").mkdir()
+    for more in ((), ("--no-render",)):
+        run = command("build", "--design", "paper", "--out", "X", *more)
+        assert run.code == 2, run.err
+        assert "datasheet.pdf can't be written" in run.err
+        for name in ("datasheet.json", "datasheet.html"):
+            assert Path("X", name).read_bytes() == before[name]
+        assert not list(Path("X").glob("*.part"))
+
+
 def test_names_that_differ_give_folders_that_differ() -> None:
     long = "openai:" + "m" * 80
     names = ["a.b", "a-b", "A-B", "a b", "../../x", "x", f"{long}1", f"{long}2", "sim:careful"]
@@ -85,7 +99,7 @@ def test_an_export_never_replaces_its_own_log(command: Command) -> None:
     before = Path("X/trials.sqlite").read_bytes()
     run = command("log", "export", "X", "X/trials.sqlite", "--force")
     assert run.code == 2
-    assert "the trial log itself" in run.err
+    assert "is the log itself" in run.err
     assert Path("X/trials.sqlite").read_bytes() == before
     for target in ("nowhere/v.jsonl", "X"):
         assert command("log", "export", "X", target, "--force").code == 2
@@ -170,7 +184,9 @@ def test_far_too_few_prompt_tokens_are_told(command: Command) -> None:
     assert any("far fewer prompt tokens" in note for note in sheet_in("X")["notes"])
 
 
-@pytest.mark.parametrize("command_line", [["show", "X"], ["analyze", "X", "--json"], ["judges", "list", "--json"]])
+@pytest.mark.parametrize(
+    "command_line", [["show", "X"], ["analyze", "X", "--json"], ["judges", "list", "--json"], ["build", "--help"]]
+)
 def test_output_that_can_not_be_written(command: Command, command_line: list[str]) -> None:
     """A full disk behind stdout is an error in words; a reader that went away is none."""
     command("build", "--design", "quick", "--out", "X", "--no-render")
