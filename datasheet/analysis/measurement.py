@@ -159,19 +159,9 @@ def fit_measurement(
     """
     if not len(table) or table.covariates.shape[1] != len(covariates):
         raise ValueError("the model needs pairs, and a name for each covariate")
-    names = parameter_names(covariates)
-    theta = _moment_start(table, names) if start is None else np.array(start, dtype=np.float64)
-    if start is None and "log_task_spread" in fixed:
-        theta[-1] = _NO_SPREAD
-    if start is None and "log_criterion" in fixed:
-        theta[-3] = _NO_CRITERION
-    free = np.array([name not in fixed for name in names])
-    boxes = np.array([_BOXES.get(name, _SLOPE_BOX) for name in names])[free]
-    theta[free] = np.clip(theta[free], *boxes.T)
-    posterior = _Posterior(table=table, theta=theta, free=free, names=names, lapse_rate=lapse_rate)
-    best = minimize(posterior.negative, theta[free], jac=True, method="L-BFGS-B", bounds=boxes,
-                    options={"maxiter": 200, "ftol": 1e-12, "gtol": 1e-5})  # fmt: skip
-    mode, hessian = _polished(best.x, boxes, lambda values: posterior.negative(values)[1])
+    posterior, boxes, nearly = _searched(table, covariates, lapse_rate, fixed, start)
+    free, names = posterior.free, posterior.names
+    mode, hessian = _polished(nearly, boxes, lambda values: posterior.negative(values)[1])
     value, gradient = posterior.negative(mode)
     inverse = np.linalg.inv(hessian)
     covariance, robust = np.zeros((2, len(names), len(names)))
@@ -192,6 +182,33 @@ def fit_measurement(
         n_pairs=round(table.n_pairs),
         lapse_rate=lapse_rate,
     )
+
+
+def measurement_mode(
+    table: PairTable, covariates: Sequence[str], *, lapse_rate: float, fixed: Sequence[str], start: Numbers
+) -> Parameters:
+    """The fitted parameters alone, without the curvature that their uncertainty needs."""
+    posterior, _, nearly = _searched(table, covariates, lapse_rate, fixed, start)
+    return Parameters.from_vector(posterior.at(nearly), lapse_rate=lapse_rate)
+
+
+def _searched(
+    table: PairTable, covariates: Sequence[str], lapse_rate: float, fixed: Sequence[str], start: Numbers | None
+) -> tuple[_Posterior, Numbers, Numbers]:
+    """The posterior, the boxes of its free parameters, and its mode as a quasi-Newton search finds it."""
+    names = parameter_names(covariates)
+    theta = _moment_start(table, names) if start is None else np.array(start, dtype=np.float64)
+    if start is None and "log_task_spread" in fixed:
+        theta[-1] = _NO_SPREAD
+    if start is None and "log_criterion" in fixed:
+        theta[-3] = _NO_CRITERION
+    free = np.array([name not in fixed for name in names])
+    boxes = np.array([_BOXES.get(name, _SLOPE_BOX) for name in names])[free]
+    theta[free] = np.clip(theta[free], *boxes.T)
+    posterior = _Posterior(table=table, theta=theta, free=free, names=names, lapse_rate=lapse_rate)
+    best = minimize(posterior.negative, theta[free], jac=True, method="L-BFGS-B", bounds=boxes,
+                    options={"maxiter": 200, "ftol": 1e-12, "gtol": 1e-5})  # fmt: skip
+    return posterior, boxes, np.asarray(best.x)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,7 +26,7 @@ from datasheet.analysis.derived import (
 )
 from datasheet.analysis.evidence import MISSING, PairTable
 from datasheet.analysis.ladder import PREFIX_ARM
-from datasheet.analysis.measurement import MeasurementFit, fit_measurement
+from datasheet.analysis.measurement import MeasurementFit, fit_measurement, measurement_mode
 from datasheet.analysis.pair_table import LENGTH_UNIT, LENGTHS, ModelTable, model_table
 from datasheet.readings import Readings
 from datasheet.records import Estimate
@@ -297,8 +297,7 @@ def _profile_limit(made: ModelTable, fit: MeasurementFit, name: str, edge: float
 
 
 def _lapse_sensitivity(made: ModelTable, fit: MeasurementFit, fixed: Sequence[str]) -> dict[str, float]:
-    refit = fit_measurement(made.table, made.covariates, fixed=fixed, start=fit.theta, lapse_rate=LAPSE_RATE)
-    parameters = refit.parameters
+    parameters = measurement_mode(made.table, made.covariates, fixed=fixed, start=fit.theta, lapse_rate=LAPSE_RATE)
     return {
         "lapse_rate": LAPSE_RATE,
         "resolution": parameters.resolution,

@@ -367,8 +367,11 @@ def _one_of(*allowed: str) -> Callable[[Any, str, str], str]:
     return check
 
 
+_outcome = _one_of(*OUTCOMES)
+
+
 def _verdict(value: Any, field: str, where: str) -> str | None:
-    return None if value is None else _one_of(*OUTCOMES)(value, field, where)
+    return None if value is None else _outcome(value, field, where)
 
 
 _CHECKS: Mapping[str, Callable[[Any, str, str], Any]] = {
@@ -385,7 +388,7 @@ _CHECKS: Mapping[str, Callable[[Any, str, str], Any]] = {
 
 def _checked(row: Mapping[str, Any], where: str) -> dict[str, Any]:
     """The fields of a row that the analysis uses, each found to be what it must be."""
-    return {field: _CHECKS[field](value, field, where) for field, value in row.items() if field in _CHECKS}
+    return {field: check(value, field, where) for field, value in row.items() if (check := _CHECKS.get(field))}
 
 
 def _delta_q(given: Mapping[str, Any], probe: str, where: str) -> int | None:
