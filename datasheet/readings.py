@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -22,12 +23,8 @@ Mask = npt.NDArray[np.bool_]
 UNKNOWN = -1
 """Code of a value that a log does not give (no task, no level, no length)."""
 
-_NUMBERS = ("delta_q", "level_a", "level_b", "length_a", "length_b", "filler_b", "dose", "repeat", "abstained")
 _TABLES = {"stimulus": "stimulus_ids", "task": "tasks", "arm": "arms", "invalid": "invalid_reasons"}
-_CODES = (
-    *("stimulus", "task", "probe", "arm", "delta_q", "level_a", "level_b", "length_a", "length_b", "filler_b"),
-    *("dose", "order", "repeat", "outcome", "invalid", "abstained"),
-)
+_NAMES = {"probe": PROBES, "order": ORDERS, "outcome": OUTCOMES}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +87,7 @@ class Readings:
         if len(lengths) != 1:
             raise EstimationError(f"readings need columns of one length, found lengths {sorted(lengths)}")
         limits = {name: len(getattr(self, table)) for name, table in _TABLES.items()}
-        limits |= {"probe": len(PROBES), "order": len(ORDERS), "outcome": len(OUTCOMES), "abstained": 2}
+        limits |= {name: len(names) for name, names in _NAMES.items()} | {"abstained": 2}
         for name, limit in limits.items():
             column = getattr(self, name)
             floor = 0 if name in ("stimulus", "probe", "arm", "order", "abstained") else UNKNOWN
@@ -116,7 +113,7 @@ class Readings:
         notes: tuple[str, ...] = (),
     ) -> Readings:
         """Columns from rows, in an order that depends on their content alone."""
-        rows = sorted(rows, key=lambda row: (row.stimulus, row.order, row.repeat))
+        rows = sorted(rows, key=attrgetter("stimulus", "order", "repeat"))
         columns: dict[str, Any] = {}
         tables: dict[str, Any] = {}
         for name, table in _TABLES.items():
@@ -124,10 +121,10 @@ class Readings:
             tables[table] = tuple(sorted({value for value in values if value is not None}))
             code_of = {value: code for code, value in enumerate(tables[table])}
             columns[name] = np.array([code_of.get(value, UNKNOWN) for value in values], dtype=np.int32)
-        for name, names in (("probe", PROBES), ("order", ORDERS), ("outcome", OUTCOMES)):
+        for name, names in _NAMES.items():
             code = {value: index for index, value in enumerate(names)}
             columns[name] = np.array([code.get(getattr(row, name), UNKNOWN) for row in rows], dtype=np.int32)
-        for name in _NUMBERS:
+        for name in set(_CODES).difference(_TABLES, _NAMES):
             given = [getattr(row, name) for row in rows]
             columns[name] = np.array([UNKNOWN if value is None else int(value) for value in given], dtype=np.int32)
         return cls(**columns, **tables, ties_allowed=ties_allowed, length_unit=length_unit, notes=notes)
@@ -198,4 +195,5 @@ class Readings:
         return tuple(self.arms[code] for code in np.unique(self.arm))
 
 
-assert set(_CODES) <= {item.name for item in fields(Readings)}
+_CODES = tuple(item.name for item in fields(Readings) if item.type == "Codes")
+"""The columns, in the order of the fields."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sys
@@ -48,6 +49,11 @@ def put(text: str) -> None:
     except OSError as problem:
         send_to_nowhere(sys.stdout)
         raise UsageError(f"the output can't be written: {problem.strerror}") from None
+
+
+def put_json(value: object) -> None:
+    """A value as JSON on stdout."""
+    put(json.dumps(value, indent=2) + "\n")
 
 
 def send_to_nowhere(stream: TextIO) -> None:

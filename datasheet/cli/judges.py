@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 
 import click
 
-from datasheet.cli.console import EXIT_USAGE, put
+from datasheet.cli.console import EXIT_USAGE, put, put_json
 from datasheet.visible import visible
 
 _config = click.option(
@@ -51,7 +50,7 @@ def list_judges(config: Path | None, as_json: bool) -> None:
 
     rows = listed(load_config(config))
     if as_json:
-        put(json.dumps(rows, indent=2) + "\n")
+        put_json(rows)
         return
     for row in rows:
         put(visible(f"{row['name']:<18} {row['adapter']:<8} {row['model']:<36} {row['origin']}") + "\n")
@@ -72,7 +71,7 @@ def show_judge(name: str, config: Path | None, as_json: bool) -> None:
 
     settings = shown(name, load_config(config))
     if as_json:
-        put(json.dumps(settings, indent=2) + "\n")
+        put_json(settings)
         return
     put(visible(_lines(settings)) + "\n")
 
@@ -92,7 +91,7 @@ def check_judge(name: str, config: Path | None, as_json: bool) -> None:
 
     report = checked(name, load_config(config))
     if as_json:
-        put(json.dumps(report, indent=2) + "\n")
+        put_json(report)
     else:
         put(visible(_lines(report)) + "\n")
     raise click.exceptions.Exit(0 if report["valid_replies"] else EXIT_USAGE)
@@ -110,7 +109,7 @@ def prompts(as_json: bool) -> None:
 
     rows = prompt_variants()
     if as_json:
-        put(json.dumps(rows, indent=2) + "\n")
+        put_json(rows)
         return
     for row in rows:
         ties = "ties allowed" if row["ties_allowed"] else "no ties"

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
 
-from datasheet.cli.console import EXIT_USAGE, complain, put, say
+from datasheet.cli.console import EXIT_USAGE, complain, put_json, say
 
 
 @click.group()
@@ -28,7 +27,7 @@ def verify(source: Path, as_json: bool) -> None:
 
     faults = run_verify(source)
     if as_json:
-        put(json.dumps(faults, indent=2) + "\n")
+        put_json(faults)
     for fault in faults:
         complain(fault)
     if not faults:

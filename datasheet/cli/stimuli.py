@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
 
-from datasheet.cli.console import EXIT_USAGE, put, say
+from datasheet.cli.console import EXIT_USAGE, put, put_json, say
 from datasheet.visible import visible
 
 
@@ -28,12 +27,11 @@ def list_banks(as_json: bool) -> None:
 
     rows = banks()
     if as_json:
-        put(json.dumps(rows, indent=2) + "\n")
+        put_json(rows)
         return
     for row in rows:
-        click.echo(
-            visible(f"{row['name']:<12} {row['language']:<4} {row['tasks']:>3} tasks  {row['hash']}  {row['title']}")
-        )
+        tasks = f"{row['tasks']:>3} tasks"
+        put(visible(f"{row['name']:<12} {row['language']:<4} {tasks}  {row['hash']}  {row['title']}") + "\n")
 
 
 @stimuli.command("show")
@@ -51,7 +49,10 @@ def show_bank(bank: str, task: str | None, prompt: str, as_json: bool) -> None:
     from datasheet.workflows.stimuli import shown_bank, shown_task
 
     rows = shown_bank(bank) if task is None else shown_task(bank, task, prompt)
-    put((json.dumps(rows, indent=2) if as_json else visible(_as_text(rows), most=1_000_000)) + "\n")
+    if as_json:
+        put_json(rows)
+    else:
+        put(visible(_as_text(rows), most=1_000_000) + "\n")
 
 
 def _as_text(shown: dict[str, object]) -> str:
@@ -79,7 +80,7 @@ def check(bank: str, as_json: bool) -> None:
 
     faults = bank_faults(bank)
     if as_json:
-        put(json.dumps(faults, indent=2) + "\n")
+        put_json(faults)
     else:
         for fault in faults:
             put(visible(f"{fault['task']}  {fault['field']}: {fault['message']}") + "\n")

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -145,7 +146,7 @@ def read_header(rows: Iterator[tuple[int, dict[str, Any]]], name: str) -> tuple[
         raise VerdictLogError(f"{name} is empty: expected one reading a line (see `datasheet analyze --help`)")
     number, row = first
     if "format" not in row:
-        return {}, _chain(first, rows)
+        return {}, chain([first], rows)
     if row["format"] != FORMAT:
         raise VerdictLogError(f"{name} line {number}: expected format {FORMAT!r}, found {row['format']!r:.80}")
     if row.get("version") != VERSION:
@@ -153,11 +154,6 @@ def read_header(rows: Iterator[tuple[int, dict[str, Any]]], name: str) -> tuple[
             f"{name} line {number}: this release reads format version {VERSION}, found {row.get('version')!r:.20}"
         )
     return row, rows
-
-
-def _chain(first: Any, rest: Iterator[Any]) -> Iterator[Any]:
-    yield first
-    yield from rest
 
 
 def read_verdict_log(path: str | Path, *, judge: str | None = None, prompt: str | None = None) -> VerdictLog:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -81,6 +81,7 @@ def read_run(log: TrialLog, variant: PromptVariant, keys: Collection[str] | None
     verdicts = [parse(variant, logged.reply) for logged in held]
     rows = [reading_row(logged, verdict) for logged, verdict in zip(held, verdicts, strict=True)]
     dates = sorted(logged.at for logged in held)
+    failures = log.failures()
     operation: dict[str, Any] = {
         **operation_of(
             latencies_s=[logged.reply.latency_s for logged in held],
@@ -88,7 +89,7 @@ def read_run(log: TrialLog, variant: PromptVariant, keys: Collection[str] | None
             completion_tokens=[logged.reply.completion_tokens for logged in held],
         ),
         "attempts": sum(logged.attempts for logged in held),
-        "failed_attempts": log.failures(),
+        "failed_attempts": failures,
         "first_at": dates[0] if dates else None,
         "last_at": dates[-1] if dates else None,
     }
@@ -96,14 +97,20 @@ def read_run(log: TrialLog, variant: PromptVariant, keys: Collection[str] | None
         readings=Readings.from_rows(rows, ties_allowed=variant.ties_allowed),
         operation=operation,
         reported_models=tuple(sorted({logged.reply.model for logged in held} - {""})),
-        notes=tuple(_notes(log, variant, held, verdicts)),
+        notes=tuple(_notes(log, variant, held, verdicts, failures)),
     )
 
 
-def _notes(log: TrialLog, variant: PromptVariant, held: list[LoggedReading], verdicts: list[Verdict]) -> list[str]:
+def _notes(
+    log: TrialLog,
+    variant: PromptVariant,
+    held: list[LoggedReading],
+    verdicts: list[Verdict],
+    failures: Mapping[str, int],
+) -> list[str]:
     """What the replies themselves give a reader to think about."""
     notes = [*_identity_notes(log, held), *_reply_notes(variant, held, verdicts), *_truncation_notes(held)]
-    timeouts, calls = log.failures().get("timeout", 0), len(held)
+    timeouts, calls = failures.get("timeout", 0), len(held)
     if timeouts > _MANY_TIMEOUTS * calls:
         notes.append(
             f"{timeouts} calls timed out beside {calls} that were answered: fewer at a time (--concurrency) or a "
