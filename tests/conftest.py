@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import signal
 from functools import partial
 from pathlib import Path
 
 import pytest
 from command import Command, run_command
+
+
+def pytest_configure() -> None:
+    """Processes of tests hear Ctrl-C, also where a shell started the tests in the background and so ignores it."""
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)
