@@ -13,6 +13,7 @@ import numpy as np
 
 from datasheet.analysis import ladder, repeatability, vacuum, validity
 from datasheet.analysis.budget import Budget, win_rate_budget
+from datasheet.analysis.diagnostics import Diagnostics, diagnose
 from datasheet.analysis.intervals import ClusteredShare
 from datasheet.analysis.ladder import LadderStep
 from datasheet.analysis.model import NO_TIES, ModelFinding, measure, prefix_resolution
@@ -75,13 +76,15 @@ class Rates:
 class Characterisation:
     """All that the analysis found: the rates, the measurement model, and what follows from them.
 
-    ``hypotheses`` is the confirmatory family under one multiplicity control, ``budget`` that of a win rate over
-    :data:`BUDGET_PROMPTS` prompts; None where the model does not give it.
+    ``diagnostics`` says how far the model may be believed, ``hypotheses`` is the confirmatory family under one
+    multiplicity control, ``budget`` that of a win rate over :data:`BUDGET_PROMPTS` prompts; None where the model does
+    not give it.
     """
 
     estimates: Estimates
     rates: Rates
     model: ModelFinding
+    diagnostics: Diagnostics
     hypotheses: tuple[Hypothesis, ...]
     budget: Budget | None
     profile: Profile
@@ -382,6 +385,15 @@ def _hypotheses(readings: Readings, rates: Rates, model: ModelFinding, limits: L
     )
 
 
+def _diagnosed(readings: Readings, rates: Rates, model: ModelFinding) -> Diagnostics:
+    dark = vacuum.dark_current(readings.of_probe("vacuum"))
+    diagnostics = diagnose(model, dark=dark, raw=rates.pairs.raw_preference())
+    if readings.ties_allowed:
+        return diagnostics
+    fixed = {"vacuum_difference": Estimate.absent("not_applicable", NO_TIES)}
+    return replace(diagnostics, estimates=diagnostics.estimates | fixed)
+
+
 def _budget(model: ModelFinding, *, n_outcomes: int) -> Budget | None:
     """The budget of a win rate of two equal systems whose answers differ by about a step from prompt to prompt."""
     fit = model.fit
@@ -418,13 +430,15 @@ def characterise(readings: Readings, *, limits: Limits | None = None, seed: int 
     rates = rates_of(readings, seed=seed)
     empirical = rates.estimates["threshold_75_empirical"]
     model = measure(readings, supported_below_1=empirical.status == "bounded" and empirical.high == 1)
-    estimates = rates.estimates | model.estimates | prefix_resolution(readings)
+    diagnostics = _diagnosed(readings, rates, model)
+    estimates = rates.estimates | model.estimates | prefix_resolution(readings) | diagnostics.estimates
     if not readings.tasks:
         estimates = {key: replace(estimate, n_clusters=None) for key, estimate in estimates.items()}
     return Characterisation(
         estimates=estimates,
         rates=rates,
         model=model,
+        diagnostics=diagnostics,
         hypotheses=_hypotheses(readings, rates, model, limits or Limits()),
         budget=_budget(model, n_outcomes=3 if readings.ties_allowed else 2),
         profile=profile_from(readings, rates, limits),

@@ -16,6 +16,7 @@ other stimuli.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -35,7 +36,7 @@ NODES: Numbers = np.asarray(_NODES, dtype=np.float64)
 LOG_WEIGHTS: Numbers = np.log(_WEIGHTS / _WEIGHTS.sum())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class PairTable:
     """What the model sees: one element (or row) a kind of pair, and how often each task shows it.
 
@@ -105,6 +106,26 @@ class PairTable:
     def weight(self) -> Numbers:
         """Weighted number of pairs of each kind over all tasks, shape (K,)."""
         return np.asarray(self.counts.sum(axis=0)).ravel()
+
+    @cached_property
+    def parts(self) -> tuple[tuple[PairTable, float, Numbers], ...]:
+        """The kinds by what their likelihood takes: (table, sign, nodes).
+
+        ``sign`` is 0 with both orders, +1 (-1) with order ab (ba) alone; without a quality difference the task factor
+        changes nothing, and one node is enough.
+        """
+        both = (self.content_ab != MISSING) & (self.content_ba != MISSING)
+        orders = (
+            (both, 0.0),
+            ((self.content_ba == MISSING) & ~both, 1.0),
+            ((self.content_ab == MISSING) & ~both, -1.0),
+        )
+        masks = (
+            (chosen & ((self.delta_q == 0) == equal), sign, NODES[:1] * 0 if equal else NODES)
+            for chosen, sign in orders
+            for equal in (True, False)
+        )
+        return tuple((self.where(mask), sign, nodes) for mask, sign, nodes in masks if mask.any())
 
     def where(self, mask: Mask) -> PairTable:
         """The kinds that a mask keeps, over the same tasks."""
@@ -265,12 +286,8 @@ def log_likelihood(theta: Numbers, table: PairTable, *, lapse_rate: float = 0.0)
     n_clusters, n_parameters = table.n_clusters, len(theta)
     totals = np.zeros((n_clusters, QUADRATURE_NODES))
     slopes = np.zeros((n_clusters, QUADRATURE_NODES, n_parameters))
-    both = (table.content_ab != MISSING) & (table.content_ba != MISSING)
-    parts = ((both, 0.0), ((table.content_ba == MISSING) & ~both, 1.0), ((table.content_ab == MISSING) & ~both, -1.0))
-    for chosen, sign in parts:
-        for mask, nodes in ((chosen & (table.delta_q == 0), NODES[:1] * 0), (chosen & (table.delta_q != 0), NODES)):
-            if mask.any():
-                _add(totals, slopes, table.where(mask), sign, nodes, parameters)
+    for rows, sign, nodes in table.parts:
+        _add(totals, slopes, rows, sign, nodes, parameters)
     weighted = totals + LOG_WEIGHTS
     most = weighted.max(axis=1, keepdims=True)
     shares = np.exp(weighted - most)

@@ -6,12 +6,12 @@ slot) the profile likelihood without that parameter's prior gives the bound. A w
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from math import exp, sqrt
 
 import numpy as np
-from scipy.special import fdtrc
 from threadpoolctl import ThreadpoolController
 
 from datasheet.analysis.derived import (
@@ -26,7 +26,7 @@ from datasheet.analysis.derived import (
 )
 from datasheet.analysis.evidence import MISSING, PairTable
 from datasheet.analysis.ladder import PREFIX_ARM
-from datasheet.analysis.measurement import MeasurementFit, fit_measurement, measurement_mode
+from datasheet.analysis.measurement import MeasurementFit, fit_measurement
 from datasheet.analysis.pair_table import LENGTH_UNIT, LENGTHS, ModelTable, model_table
 from datasheet.readings import Readings
 from datasheet.records import Estimate
@@ -39,7 +39,6 @@ NO_TIES = "the prompt allows no tie, which fixes it by construction"
 NEEDS_PAIRS = "needs valid readings of ladder or same-quality pairs"
 NEEDS_LADDER = "needs the ladder probe"
 NEEDS_BOTH_ORDERS = "needs both orders of the same pairs"
-LAPSE_RATE = 0.02
 _PRIOR_SD = {"logit_correlation": 1.5, "log_task_spread": 0.7}
 _PRIOR_LIMITED = 0.8
 """A posterior this near to its prior's width says little that the prior did not."""
@@ -58,25 +57,27 @@ class ModelFinding:
     ----------
     estimates
         By key, in the order of the sheet.
-    fit
-        The fit behind them; None where none could be made.
-    lapse_sensitivity
-        Resolution, criterion and threshold if the judge lapsed in 2% of calls.
-    steps_p
-        p of the test that all quality steps are worth the same, whatever their place and base level; None without it.
-    base_slope
-        Change of the resolution with each requirement that the worse answer meets already.
+    made, fit
+        The table of pairs and the fit behind them; None where none could be made.
+    fixed
+        Parameters that these pairs can't speak of.
     """
 
     estimates: dict[str, Estimate]
+    made: ModelTable | None = None
     fit: MeasurementFit | None = None
-    lapse_sensitivity: dict[str, float] = field(default_factory=dict)
-    steps_p: float | None = None
-    base_slope: Estimate | None = None
+    fixed: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
 
 _THREADS = ThreadpoolController()
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """The matrices are small: threads of the linear algebra library would wait for each other longer than compute."""
+    with _THREADS.limit(limits=1, user_api="blas"):
+        yield
 
 
 def _absent(reason: str) -> dict[str, Estimate]:
@@ -108,8 +109,7 @@ def measure(readings: Readings, *, supported_below_1: bool) -> ModelFinding:
     made = model_table(readings)
     if made is None:
         return ModelFinding(estimates=_absent(NEEDS_PAIRS))
-    # The matrices are small: threads of the linear algebra library would wait for each other longer than they compute.
-    with _THREADS.limit(limits=1, user_api="blas"):
+    with one_thread():
         return _measure(made, supported_below_1=supported_below_1)
 
 
@@ -121,13 +121,11 @@ def _measure(made: ModelTable, *, supported_below_1: bool) -> ModelFinding:
     fixed = _fixed(made)
     fit = fit_measurement(made.table, made.covariates, fixed=fixed)
     estimates = _estimates(made, fit, supported_below_1=supported_below_1)
-    steps_p, base_slope = _steps(made, fit, fixed)
     return ModelFinding(
         estimates=_by_construction(estimates, made),
+        made=made,
         fit=fit,
-        lapse_sensitivity=_lapse_sensitivity(made, fit, fixed),
-        steps_p=steps_p,
-        base_slope=base_slope,
+        fixed=tuple(fixed),
         notes=tuple(_notes(made, fit)),
     )
 
@@ -145,7 +143,7 @@ def prefix_resolution(readings: Readings) -> dict[str, Estimate]:
     made = model_table(readings.where(kept))
     if made is None or _nothing_to_fit(made.table):
         return {}
-    with _THREADS.limit(limits=1, user_api="blas"):
+    with one_thread():
         fit = fit_measurement(made.table, made.covariates, fixed=_fixed(made))
         estimate = Uncertainty(fit=fit).linear("resolution", "confounded_with_length")
         return {"resolution@prefix": _bounded(made, fit, "resolution", estimate)}
@@ -294,39 +292,6 @@ def _profile_limit(made: ModelTable, fit: MeasurementFit, name: str, edge: float
         else:
             outside = middle
     return outside
-
-
-def _lapse_sensitivity(made: ModelTable, fit: MeasurementFit, fixed: Sequence[str]) -> dict[str, float]:
-    parameters = measurement_mode(made.table, made.covariates, fixed=fixed, start=fit.theta, lapse_rate=LAPSE_RATE)
-    return {
-        "lapse_rate": LAPSE_RATE,
-        "resolution": parameters.resolution,
-        "criterion": parameters.criterion,
-        "position": parameters.position,
-    }
-
-
-def _steps(made: ModelTable, fit: MeasurementFit, fixed: Sequence[str]) -> tuple[float | None, Estimate | None]:
-    """Are the steps equal? Free means for steps above the first and a slope for the base level, tested together."""
-    delta_q = made.table.delta_q
-    steps = np.unique(delta_q[delta_q > 0])
-    if len(steps) < 3 or fit.n_clusters < 3:
-        return None, None
-    columns = [(delta_q == step) * 1.0 for step in steps[1:]]
-    names = [f"step_{int(step)}" for step in steps[1:]]
-    base = made.base_level
-    if np.ptp(base[delta_q > 0]) > 0:
-        centred = np.where(delta_q > 0, base - base[delta_q > 0].mean(), 0.0)
-        columns.append(delta_q * centred)
-        names.append("base_level")
-    wider = made.table.with_covariates(np.column_stack([made.table.covariates, *columns]))
-    extra = len(columns)
-    start = np.concatenate([fit.theta[: 1 + len(made.covariates)], np.zeros(extra), fit.theta[-4:]])
-    refit = fit_measurement(wider, (*made.covariates, *names), fixed=fixed, start=start)
-    ratio = max(0.0, 2 * (refit.log_likelihood - fit.log_likelihood))
-    p = float(fdtrc(extra, fit.degrees_of_freedom, ratio / extra))
-    slope = Uncertainty(fit=refit).linear("base_level") if names[-1] == "base_level" else None
-    return p, slope
 
 
 def _notes(made: ModelTable, fit: MeasurementFit) -> list[str]:

@@ -12,6 +12,7 @@ from datasheet.analysis import validity
 from datasheet.analysis.budget import Budget
 from datasheet.analysis.characterise import BUDGET_PROMPTS, BUDGET_QUALITY_SD, MOST_NAMES, Characterisation
 from datasheet.analysis.derived import p_correct
+from datasheet.analysis.diagnostics import Diagnostics
 from datasheet.analysis.intervals import CONFIDENCE_LEVEL, ClusteredShare
 from datasheet.analysis.ladder import LadderStep
 from datasheet.analysis.model import ModelFinding
@@ -86,7 +87,7 @@ def build_sheet(
         "budget": None if found.budget is None else _budget(found.budget),
         "validity": _validity(found, readings, context),
         "operation": None if context.operation is None else dict(context.operation),
-        "model": _model(found.model),
+        "model": _model(found.model, found.diagnostics),
         "limits": limits.as_dict(),
         "limits_of_use": list(LIMITS_OF_USE),
         "non_claims": list(non_claims(context.bank, context.judge)),
@@ -159,7 +160,7 @@ def _curve_point(step: LadderStep) -> dict[str, Any]:
     }
 
 
-def _model(model: ModelFinding) -> dict[str, Any]:
+def _model(model: ModelFinding, diagnostics: Diagnostics) -> dict[str, Any]:
     """The fit itself, so that any function of its parameters can be worked out from the sheet."""
     fit = model.fit
     if fit is None:
@@ -178,9 +179,8 @@ def _model(model: ModelFinding) -> dict[str, Any]:
         "n_pairs": fit.n_pairs,
         "n_clusters": fit.n_clusters,
         "lapse_rate": fit.lapse_rate,
-        "lapse_sensitivity": model.lapse_sensitivity,
-        "steps_p": model.steps_p,
-        "base_slope": None if model.base_slope is None else asdict(model.base_slope),
+        "lapse_sensitivity": diagnostics.lapse_sensitivity,
+        "steps_p": diagnostics.steps_p,
     }
 
 

@@ -340,6 +340,25 @@ _TABLE = (
         meaning="Quality steps that a dose of a nuisance is worth.",
     ),
     Definition(
+        key="base_level_slope",
+        symbol="dk/dL",
+        title="Resolution by base level",
+        unit="sd per step and level",
+        section="model",
+        conditions="joint model, ladder arms",
+        meaning="Change of the resolution with each requirement that the worse answer meets already; 0 where steps are "
+        "equal.",
+    ),
+    Definition(
+        key="vacuum_difference",
+        symbol="DC − raw",
+        title="Vacuum less equal answers",
+        unit="share",
+        section="vacuum",
+        conditions="vacuum, and equal quality in both orders",
+        meaning="0 where a vacuum is judged with the criterion and the position of equal answers.",
+    ),
+    Definition(
         key="unstable_share",
         symbol="unst",
         title="Unstable presentations",

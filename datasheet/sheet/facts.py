@@ -97,10 +97,6 @@ def model_checks(sheet: Sheet) -> tuple[str, ...]:
         checks.append(f"If {lapses['lapse_rate']:.0%} of calls were lapses: {values}.")
     if model.get("steps_p") is not None:
         checks.append(f"All quality steps worth the same: p = {p_value(model['steps_p'])}.")
-    slope = model.get("base_slope")
-    if slope and slope.get("low") is not None:
-        limits = f"{number(slope['estimate'])} ({number(slope['low'])} to {number(slope['high'])})"
-        checks.append(f"Change of k with each requirement that the worse answer meets already: {limits}.")
     return tuple(checks)
 
 

@@ -132,19 +132,3 @@ def test_the_published_judges_come_out_as_they_should() -> None:
     assert qwen["resolution"].estimate is None or qwen["resolution"].estimate > 1.5
     assert qwen["criterion"].low is not None
     assert qwen["criterion"].low > 0.5
-
-
-def test_diagnostics_of_equal_and_of_unequal_steps() -> None:
-    """Steps that are worth more where more is met already are found unequal, equal ones are not."""
-    equal = measure(drawn(shown("standard"), OBSERVERS["mid"], 0.0, np.random.default_rng(3)), supported_below_1=False)
-    assert equal.steps_p is not None
-    assert equal.steps_p > 0.01
-    assert equal.fit is not None
-    assert equal.fit.converged
-    steep = replace(OBSERVERS["mid"], k=0.9, step_inequality=0.9)
-    unequal = measure(drawn(shown("standard"), steep, 0.0, np.random.default_rng(3)), supported_below_1=False)
-    assert unequal.steps_p is not None
-    assert unequal.steps_p < 0.01
-    assert unequal.base_slope is not None
-    assert unequal.base_slope.low is not None
-    assert unequal.base_slope.low > 0

@@ -1,0 +1,72 @@
+"""Diagnostics of the measurement model: unequal steps, lapses, and a vacuum beside equal answers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+from observers import OBSERVERS, drawn, structure
+from statsmodels.stats.proportion import confint_proportions_2indep
+
+from datasheet.analysis.characterise import characterise
+from datasheet.analysis.diagnostics import LAPSE_RATE, vacuum_difference
+from datasheet.analysis.intervals import clustered_share
+from datasheet.analysis.model import NO_TIES
+from datasheet.readings import Readings
+
+shown = cache(structure)
+
+
+def test_diagnostics_of_equal_and_of_unequal_steps() -> None:
+    """Steps that are worth more where more is met already are found unequal, equal ones are not."""
+    found = characterise(drawn(shown("standard"), OBSERVERS["mid"], 0.0, np.random.default_rng(3)))
+    assert found.diagnostics.steps_p is not None
+    assert found.diagnostics.steps_p > 0.01
+    assert found.model.fit is not None
+    assert found.model.fit.converged
+    steep = replace(OBSERVERS["mid"], k=0.9, step_inequality=0.9)
+    found = characterise(drawn(shown("standard"), steep, 0.0, np.random.default_rng(3)))
+    assert found.diagnostics.steps_p is not None
+    assert found.diagnostics.steps_p < 0.01
+    slope = found.estimates["base_level_slope"]
+    assert slope.low is not None
+    assert slope.low > 0
+
+
+def test_lapses_make_a_judge_look_worse_than_it_is() -> None:
+    """With a rate of lapses granted, the same readings say more resolution."""
+    found = characterise(drawn(shown("paper"), OBSERVERS["sharp"], 0.0, np.random.default_rng(1)))
+    assert found.model.fit is not None
+    assert found.diagnostics.lapse_sensitivity["lapse_rate"] == LAPSE_RATE
+    assert found.diagnostics.lapse_sensitivity["resolution"] > found.model.fit.parameters.resolution
+
+
+@pytest.mark.parametrize(("dark", "raw"), [((3, 60), (30, 60)), ((0, 40), (0, 40)), ((40, 40), (20, 30))])
+def test_the_difference_of_independent_shares_has_newcombes_limits(dark: tuple[int, int], raw: tuple[int, int]) -> None:
+    """As statsmodels gives them."""
+    shares = [clustered_share(np.repeat([1.0, 0.0], [k, n - k]), np.ones(n)) for k, n in (dark, raw)]
+    difference = vacuum_difference(*shares)
+    low, high = confint_proportions_2indep(*dark, *raw, method="newcomb", compare="diff")
+    assert (difference.low, difference.high) == pytest.approx((low, high), abs=1e-9)
+    assert difference.estimate == pytest.approx(dark[0] / dark[1] - raw[0] / raw[1])
+
+
+@pytest.mark.parametrize(("criterion", "covers_0"), [(0.5, True), (2.5, False)])
+def test_a_vacuum_criterion_of_its_own_is_found(criterion: float, covers_0: bool) -> None:
+    """The judge that treats a vacuum like any equal pair is not told apart, one with another criterion is."""
+    observer = replace(OBSERVERS["mid"], vacuum_criterion=criterion)
+    found = characterise(drawn(shown("standard"), observer, 0.2, np.random.default_rng(2)))
+    difference = found.estimates["vacuum_difference"]
+    assert difference.low is not None
+    assert difference.high is not None
+    assert (difference.low <= 0 <= difference.high) is covers_0
+
+
+def test_without_ties_there_is_no_such_difference() -> None:
+    """Each reading is a preference by construction."""
+    columns = shown("paper").to_columns()
+    forced = Readings.from_columns(columns | {"outcome": [0] * len(shown("paper")), "ties_allowed": False})
+    found = characterise(forced)
+    assert found.estimates["vacuum_difference"].reason == NO_TIES
