@@ -1,9 +1,10 @@
 """Is the instrument right? Planted observers, measured over and over: bias, spread, coverage and width.
 
 Each observer's readings are drawn from its own evidence on the real stimuli of a design (levels, lengths, filler and
-orders as planned), the task spread drawn anew each time. What it truly is comes from its dials, or from averaging over
-a large draw where no formula holds. For each quantity: mean, spread, share of intervals that hold the truth, and mean
-width over 2 t sd, the width that an interval of just the true spread would have.
+orders as planned), the task spread drawn anew each time. What it truly is comes from its dials, or from counting over a
+large draw of its preferences where no formula holds (not from this package's rates). For each quantity: how often it is
+printed as measured, bias, root mean square error, share of those intervals that hold the truth, and their mean width
+over 2 t sd, the width that an interval of just the true spread would have.
 
     python benchmarks/validity/observers.py --design standard --replicates 2000 --observer mid --tau 0 0.2 0.3
 """
@@ -11,23 +12,28 @@ width over 2 t sd, the width that an interval of just the true spread would have
 from __future__ import annotations
 
 import argparse
+from collections import Counter
 from collections.abc import Mapping
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+from scipy.optimize import brentq
 from scipy.stats import t as student_t
 
-from datasheet.analysis.characterise import characterise, rates_of
-from datasheet.analysis.derived import p_correct_marginal, threshold
-from datasheet.readings import UNKNOWN, ReadingRow, Readings
+from datasheet.analysis.characterise import rates_of
+from datasheet.analysis.intervals import Numbers
+from datasheet.analysis.model import measure
+from datasheet.readings import UNKNOWN, Codes, ReadingRow, Readings
 from datasheet.records import OUTCOMES, PROBES
 from datasheet.stimulus.bank import load_bank
 from datasheet.stimulus.design import plan
 
 LEAST_COVERAGE, MOST_WIDTH = 0.93, 1.3
 STEPS = (1, 2, 3, 4, 5)
+TRUTH_DRAWS = 4_000
+LEAST_SHARE, MOST_COVERAGE, LEAST_PRINTED = 0.03, 0.99, 0.95
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +51,15 @@ class Observer:
     t_noise: bool = False
     order_dependent: float = 0.0
     step_inequality: float = 0.0
+
+    @property
+    def is_of_the_model(self) -> bool:
+        """Its dials are the measurement model's parameters."""
+        return not (self.lapse or self.t_noise or self.order_dependent or self.step_inequality)
+
+    def noise(self, n: int, rng: np.random.Generator) -> Numbers:
+        """Noise of unit variance."""
+        return rng.standard_t(5, n) / np.sqrt(5 / 3) if self.t_noise else rng.standard_normal(n)
 
 
 OBSERVERS: Mapping[str, Observer] = {
@@ -89,72 +104,97 @@ def structure(design: str) -> Readings:
     return Readings.from_rows(rows)
 
 
-def drawn(shown: Readings, observer: Observer, tau: float, rng: np.random.Generator) -> Readings:
-    """Readings of an observer: one stable preference a stimulus, fresh noise a call."""
+def preferences(shown: Readings, observer: Observer, tau: float, rng: np.random.Generator) -> Codes:
+    """Preferred slot of each reading (+1, 0 tie, -1): a stable preference for each stimulus, fresh noise each call."""
     n = len(shown)
     slope = observer.k * np.exp(tau * rng.standard_normal(len(shown.tasks)))[shown.task]
     stable = np.sqrt(observer.rho) * rng.standard_normal(len(shown.stimulus_ids))[shown.stimulus]
-    noise = rng.standard_t(5, n) / np.sqrt(5 / 3) if observer.t_noise else rng.standard_normal(n)
     sign = np.where(shown.order == 0, 1.0, -1.0)
     vacuum = shown.probe == PROBES.index("vacuum")
     quality = np.where(shown.delta_q > 0, shown.delta_q, 0.0)
-    if observer.step_inequality:
-        centre = (np.maximum(shown.level_a, 0) + np.maximum(shown.level_b, 0) + 1) / 2 - 3
-        quality = quality * (1 + observer.step_inequality * centre / 2)
+    centre = (np.maximum(shown.level_a, 0) + np.maximum(shown.level_b, 0) + 1) / 2 - 3
+    quality = quality * (1 + observer.step_inequality * centre / 2)
     slope = slope * (1 + observer.order_dependent * sign)
     content = slope * quality + observer.length * (shown.length_a - shown.length_b) / 100
-    content = content + observer.filler * shown.filler_b / 100 + np.where(vacuum, 0.0, stable)
+    content = np.where(vacuum, 0.0, content + observer.filler * shown.filler_b / 100 + stable)
     spread = np.where(vacuum, 1.0, np.sqrt(1 - observer.rho))
-    x = np.where(vacuum, 0.0, content) + sign * observer.b + spread * noise
+    x = content + sign * observer.b + spread * observer.noise(n, rng)
     criterion = np.where(vacuum, observer.vacuum_criterion, observer.c)
     preferred = np.where(x > criterion, 1, np.where(x < -criterion, -1, 0)) * sign
-    outcome = (1 - preferred).astype(np.int32)
     lapsed = rng.random(n) < observer.lapse
-    outcome = np.where(lapsed, rng.integers(0, len(OUTCOMES), n), outcome).astype(np.int32)
-    columns = shown.to_columns() | {"outcome": outcome.tolist(), "invalid": [UNKNOWN] * n}
-    return Readings.from_columns(columns)
+    return np.where(lapsed, rng.integers(-1, 2, n), preferred).astype(np.int32)
+
+
+def drawn(shown: Readings, observer: Observer, tau: float, rng: np.random.Generator) -> Readings:
+    """Readings of an observer."""
+    outcome = 1 - preferences(shown, observer, tau, rng)
+    return Readings.from_columns(shown.to_columns() | {"outcome": outcome, "invalid": np.full(len(shown), UNKNOWN)})
 
 
 def truths(shown: Readings, observer: Observer, tau: float) -> dict[str, float]:
-    """What each quantity truly is: rates by a large draw of the observer itself, parameters from its dials."""
+    """What each quantity truly is: rates by counting over a large draw of preferences, parameters from the dials."""
     rng = np.random.default_rng(99)
-    sums: dict[str, list[float]] = {}
-    for _ in range(400):
-        for key, estimate in rates_of(drawn(shown, observer, tau, rng)).estimates.items():
-            if estimate.estimate is not None:
-                sums.setdefault(key, []).append(estimate.estimate)
-    found = {key: float(np.mean(values)) for key, values in sums.items()}
-    plain = not (observer.lapse or observer.t_noise or observer.order_dependent or observer.step_inequality)
-    if plain:
+    first_repeat = shown.repeat == 0
+    in_same = (shown.probe == PROBES.index("same_quality")) & first_repeat
+    in_same &= shown.arm == shown.arms.index("same_subset")
+    ab, ba = (np.flatnonzero(in_same & (shown.order == code)) for code in (0, 1))  # sorted by stimulus, so in pairs
+    in_prefix = (shown.probe == PROBES.index("ladder")) & (shown.arm == shown.arms.index("prefix"))
+    sign = np.where(shown.order == 0, 1, -1)
+    sums: Counter[str] = Counter()
+    for _ in range(TRUTH_DRAWS):
+        slot = preferences(shown, observer, tau, rng)
+        sums["dark_current"] += (slot[shown.probe == PROBES.index("vacuum")] != 0).mean()
+        sums["stable_cross_sensitivity"] += (slot[ab] * slot[ba] < 0).mean()
+        sums["positional_false_preference"] += (slot[ab] * slot[ba] > 0).mean()
+        for step in STEPS:
+            at = in_prefix & (shown.delta_q == step)
+            sums[f"p_correct_{step}"] += ((slot * sign)[at] == 1).mean()
+    found = {key: total / TRUTH_DRAWS for key, total in sums.items()}
+    if observer.is_of_the_model:
         found |= {"resolution": observer.k, "criterion": observer.c, "position": observer.b}
         found |= {"length_slope": observer.length, "filler_slope": observer.filler}
-        if observer.k > 0:
-            theta = np.array([observer.k, observer.b, np.log(observer.c), 0.0, np.log(max(tau, 1e-9))])
-            found["threshold_75"] = float(threshold(theta))
-            found["threshold_75_marginal"] = float(threshold(theta, p_correct_marginal))
+    if observer.k > 0:
+        found["threshold_75"] = true_threshold(observer)
     return found
+
+
+def true_threshold(observer: Observer) -> float:
+    """ΔQ at which three readings in four are right, on a typical task and at equal length, by bisection on a draw."""
+    rng = np.random.default_rng(98)
+    sign = np.repeat([1.0, -1.0], TRUTH_DRAWS * 50)
+    n = len(sign)
+    noise = np.sqrt(observer.rho) * rng.standard_normal(n) + np.sqrt(1 - observer.rho) * observer.noise(n, rng)
+
+    def p_correct(delta_q: float) -> float:
+        slope = observer.k * (1 + observer.order_dependent * sign)
+        right = float((slope * delta_q + sign * observer.b + noise > observer.c).mean())
+        return (1 - observer.lapse) * right + observer.lapse / len(OUTCOMES)
+
+    return float(brentq(lambda delta_q: p_correct(delta_q) - 0.75, 0.0, 60.0, xtol=1e-4))
 
 
 KEYS = (
     *("dark_current", "stable_cross_sensitivity", "positional_false_preference"),
     *(f"p_correct_{step}" for step in STEPS),
-    *("resolution", "criterion", "position", "threshold_75", "threshold_75_marginal", "length_slope", "filler_slope"),
+    *("resolution", "criterion", "position", "threshold_75", "length_slope", "filler_slope"),
 )
+RATES = KEYS[: 3 + len(STEPS)]
 
 
 def replicate(seed: int, *, design: str, name: str, tau: float) -> dict[str, tuple[str, float, float, float]]:
     """One log's estimates: status, estimate, low, high."""
-    shown = _shown(design)
-    found = characterise(drawn(shown, OBSERVERS[name], tau, np.random.default_rng(seed)))
+    readings = drawn(_shown(design), OBSERVERS[name], tau, np.random.default_rng(seed))
+    rates = rates_of(readings).estimates
+    empirical = rates["threshold_75_empirical"]
+    found = rates | measure(readings, supported_below_1=empirical.status == "bounded" and empirical.high == 1).estimates
     return {
         key: (
-            estimate.status,
-            np.nan if estimate.estimate is None else estimate.estimate,
-            -np.inf if estimate.low is None else estimate.low,
-            np.inf if estimate.high is None else estimate.high,
+            found[key].status,
+            np.nan if found[key].estimate is None else found[key].estimate,
+            -np.inf if found[key].low is None else found[key].low,
+            np.inf if found[key].high is None else found[key].high,
         )
-        for key, estimate in found.estimates.items()
-        if key in KEYS
+        for key in KEYS
     }
 
 
@@ -175,29 +215,33 @@ def report(design: str, name: str, tau: float, replicates: int, workers: int) ->
         logs = list(pool.map(partial(replicate, design=design, name=name, tau=tau), range(replicates), chunksize=8))
     quantile = float(student_t.ppf(0.975, len(shown.tasks) - 1))
     print(f"\n{name}, {design}, tau {tau:g}: {replicates} logs")
-    print(f"{'quantity':<30} {'truth':>8} {'mean':>8} {'sd':>7} {'printed':>8} {'covers':>7} {'width/2t sd':>12}")
-    for key in KEYS:
-        if key not in truth:
-            continue
-        rows = np.array([log[key][1:] for log in logs])
-        measured = np.array([log[key][0] in ("measured", "bounded") for log in logs])
-        covered = (rows[:, 1] <= truth[key] + 1e-12) & (truth[key] - 1e-12 <= rows[:, 2])
-        values = rows[np.isfinite(rows).all(axis=1)]
-        sd = float(values[:, 0].std(ddof=1)) if len(values) > 1 else np.nan
-        ratio = float((values[:, 2] - values[:, 1]).mean() / (2 * quantile * sd)) if sd > 0 else np.nan
-        rate = key.split("_")[0] in ("dark", "stable", "positional", "p") and key != "position"
-        inner = not rate or 0.03 <= truth[key] <= 0.97
-        mark = ""
-        if covered[measured].mean() < LEAST_COVERAGE:
-            mark = "  UNDER-COVERS"
-        elif inner and ratio > MOST_WIDTH:
-            mark = "  wide"
-        mean = float(values[:, 0].mean()) if len(values) else np.nan
-        print(
-            f"{key:<30} {truth[key]:>8.3f} {mean:>8.3f} {sd:>7.3f} {measured.mean():>8.3f} "
-            f"{covered[measured].mean():>7.3f} {ratio:>12.2f}{mark}",
-            flush=True,
-        )
+    print(f"{'quantity':<28} {'truth':>7} {'printed':>8} {'bias':>8} {'rmse':>7} {'covers':>7} {'width/2t sd':>12}")
+    for key in (key for key in KEYS if key in truth):
+        print(_row(key, truth[key], [log[key] for log in logs], quantile), flush=True)
+
+
+def _row(key: str, truth: float, found: list[tuple[str, float, float, float]], quantile: float) -> str:
+    """A line of the table: of the intervals that are printed as measured, what they are worth."""
+    measured = np.array([row[1:] for row in found if row[0] == "measured"])
+    printed = len(measured) / len(found)
+    if len(measured) < 2:
+        return f"{key:<28} {truth:>7.3f} {printed:>8.3f}"
+    value, low, high = measured.T
+    sd, covers = float(value.std(ddof=1)), float(((low <= truth) & (truth <= high)).mean())
+    closed = np.isfinite(high - low)
+    ratio = float((high - low)[closed].mean() / (2 * quantile * sd)) if sd > 0 and closed.any() else np.nan
+    wide_matters = key not in RATES or LEAST_SHARE <= truth <= 1 - LEAST_SHARE
+    marks = [
+        *(["UNDER-COVERS"] if covers < LEAST_COVERAGE else []),
+        *(["wide"] if wide_matters and ratio > MOST_WIDTH else []),
+        *(["conservative"] if covers > MOST_COVERAGE else []),
+        *([] if printed > LEAST_PRINTED else ["seldom measured"]),
+    ]
+    rmse = float(np.sqrt(((value - truth) ** 2).mean()))
+    return (
+        f"{key:<28} {truth:>7.3f} {printed:>8.3f} {value.mean() - truth:>+8.3f} {rmse:>7.3f} {covers:>7.3f} "
+        f"{ratio:>12.2f}  {', '.join(marks)}"
+    )
 
 
 def main() -> None:

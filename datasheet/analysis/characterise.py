@@ -56,8 +56,6 @@ class Rates:
         Ladder shares by arm and ΔQ.
     pairs
         The same-quality swap pairs (arm ``same_subset``).
-    null
-        The decomposition under random pairing; None without complete pairs.
     missing
         Bounds by key, where readings are missing.
     unstable
@@ -67,7 +65,6 @@ class Rates:
     estimates: Estimates
     steps: tuple[LadderStep, ...]
     pairs: SwapPairs
-    null: PairingNull | None
     missing: dict[str, MissingBounds]
     unstable: int
 
@@ -76,6 +73,7 @@ class Rates:
 class Characterisation:
     """All that the analysis found: the rates, the measurement model, and what follows from them.
 
+    ``null`` is the decomposition under random pairing; None without complete pairs.
     ``diagnostics`` says how far the model may be believed, ``hypotheses`` is the confirmatory family under one
     multiplicity control, ``budget`` that of a win rate over :data:`BUDGET_PROMPTS` prompts; None where the model does
     not give it.
@@ -83,6 +81,7 @@ class Characterisation:
 
     estimates: Estimates
     rates: Rates
+    null: PairingNull | None
     model: ModelFinding
     diagnostics: Diagnostics
     hypotheses: tuple[Hypothesis, ...]
@@ -280,8 +279,8 @@ def _missing(readings: Readings, pairs: SwapPairs) -> dict[str, MissingBounds]:
     return {key: bound for key, bound in bounds.items() if bound is not None}
 
 
-def profile_from(readings: Readings, rates: Rates, limits: Limits | None = None) -> Profile:
-    """Flags and profile; they rest on rates alone."""
+def profile_from(readings: Readings, rates: Rates, null: PairingNull | None, limits: Limits | None = None) -> Profile:
+    """Flags and profile; they rest on rates and the null of the decomposition alone."""
     pairs = rates.pairs
     probe = readings.of_probe("vacuum")
     committed = pairs.in_class("stable_cross_sensitivity") | pairs.in_class("positional_false_preference")
@@ -296,7 +295,7 @@ def profile_from(readings: Readings, rates: Rates, limits: Limits | None = None)
         invalid=validity.invalid_share(readings),
         against_length=ladder.accuracy_against_length(readings),
         consistency=repeatability.self_consistency(readings),
-        null=rates.null,
+        null=null,
         n_pairs=pairs.n_complete,
         n_vacuum=len(np.unique(probe.stimulus[probe.valid])),
         ties_allowed=readings.ties_allowed,
@@ -345,7 +344,7 @@ def _arms_shown(rungs: Readings) -> tuple[str, ...]:
     return tuple(sorted(prefix + others[:MOST_NAMES]))
 
 
-def rates_of(readings: Readings, *, seed: int = 0) -> Rates:
+def rates_of(readings: Readings) -> Rates:
     """Every quantity that needs no model.
 
     Raises
@@ -369,7 +368,6 @@ def rates_of(readings: Readings, *, seed: int = 0) -> Rates:
         estimates=estimates,
         steps=steps,
         pairs=pairs,
-        null=pairing_null(pairs, rng=child_rng(seed, "pairing null")),
         missing=_missing(readings, pairs),
         unstable=repeatability.unstable_presentations(readings),
     )
@@ -427,7 +425,8 @@ def characterise(readings: Readings, *, limits: Limits | None = None, seed: int 
     EstimationError
         There are no readings at all.
     """
-    rates = rates_of(readings, seed=seed)
+    rates = rates_of(readings)
+    null = pairing_null(rates.pairs, rng=child_rng(seed, "pairing null"))
     empirical = rates.estimates["threshold_75_empirical"]
     model = measure(readings, supported_below_1=empirical.status == "bounded" and empirical.high == 1)
     diagnostics = _diagnosed(readings, rates, model)
@@ -437,10 +436,11 @@ def characterise(readings: Readings, *, limits: Limits | None = None, seed: int 
     return Characterisation(
         estimates=estimates,
         rates=rates,
+        null=null,
         model=model,
         diagnostics=diagnostics,
         hypotheses=_hypotheses(readings, rates, model, limits or Limits()),
         budget=_budget(model, n_outcomes=3 if readings.ties_allowed else 2),
-        profile=profile_from(readings, rates, limits),
+        profile=profile_from(readings, rates, null, limits),
         notes=(*_notes(readings), *model.notes),
     )

@@ -213,7 +213,7 @@ def _decomposition(found: Characterisation) -> dict[str, Any]:
         "n_complete": found.rates.pairs.n_complete,
         "n_incomplete": found.rates.pairs.n_incomplete,
         "classes": list(CLASSES),
-        "null": None if found.rates.null is None else _null(found.rates.null),
+        "null": None if found.null is None else _null(found.null),
     }
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from published import PUBLISHED, QWEN32B, STRICT_TIE, published
 from readings_made import ladder_rows, same_quality, same_quality_rows, vacuum_rows
 
-from datasheet.analysis.characterise import Characterisation, characterise, profile_from, rates_of
+from datasheet.analysis.characterise import Characterisation, characterise, rates_of
 from datasheet.analysis.model import NO_TIES
 from datasheet.errors import EstimationError
 from datasheet.readings import ReadingRow, Readings
@@ -202,7 +202,7 @@ def coin_flip(seed: int) -> Readings:
 def test_a_coin_flip_is_noisy_and_never_mixed() -> None:
     """Each of two tests errs in one log of twenty, so about nine coin flips in ten are called noisy."""
     logs = [coin_flip(seed) for seed in range(40)]
-    profiles = [profile_from(log, rates_of(log)) for log in logs]
+    profiles = [characterise(log).profile for log in logs]
     assert sum(profile.name == "noisy" for profile in profiles) >= 32
     assert not any(profile.name == "mixed stable-positional" for profile in profiles)
 
