@@ -26,6 +26,7 @@ from datasheet.cli.documents import render, show
 from datasheet.cli.init import init
 from datasheet.cli.judges import judges
 from datasheet.cli.log import log
+from datasheet.cli.selftest import selftest
 from datasheet.cli.stimuli import stimuli
 from datasheet.errors import DatasheetError
 
@@ -44,7 +45,7 @@ def datasheet() -> None:
     """
 
 
-for command in (build, analyze, render, show, init, stimuli, judges, log):
+for command in (build, analyze, render, show, selftest, init, stimuli, judges, log):
     datasheet.add_command(command)
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from datasheet.workflows.build import Progress
     from datasheet.workflows.documents import Documents
 
+EXIT_FAILED = 1
 EXIT_USAGE = 2
 EXIT_INCONCLUSIVE = 3
 EXIT_RESUMABLE = 4

@@ -1,0 +1,210 @@
+"""``datasheet selftest``: known faults planted in simulated judges, and whether each comes back, and nowhere else.
+
+Every judge goes the whole way: stimuli, prompts, calls, trial log, parsing, analysis. The hypotheses that hold if the
+instrument is right (this quantity has its true value) are one family under Holm's control, planted values among them:
+of a few dozen 95% intervals one or two miss the truth in an intact instrument, so that each on its own would decide
+nothing. Seeds are fixed, and the outcome with them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from datasheet.analysis import ladder, repeatability, vacuum, validity
+from datasheet.analysis.characterise import Characterisation, characterise
+from datasheet.analysis.intervals import ClusteredShare
+from datasheet.analysis.multiplicity import holm
+from datasheet.analysis.point_null import parameter_p, share_p
+from datasheet.judge.simulated import SimulatedJudge
+from datasheet.prompts import load_variant
+from datasheet.readings import Readings
+from datasheet.records import Estimate
+from datasheet.stimulus.bank import TaskBank, load_bank
+from datasheet.stimulus.design import plan
+from datasheet.stimulus.lexicon import make_lexicon
+from datasheet.trials.log import TrialLog
+from datasheet.trials.runner import run
+from datasheet.workflows.context import LOG_NAME
+from datasheet.workflows.faults import FAULTS, Fault, clean_values, true_values
+from datasheet.workflows.instrument import Instrument
+from datasheet.workflows.logged import read_run
+
+__all__ = ["FAULTS", "SelfTest", "Tested", "selftest"]
+
+SIGNIFICANCE = 0.05
+_BANK, _PROMPT, _CONCURRENCY = "english", "default", 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tested:
+    """One quantity of one judge, held against what it truly is.
+
+    Attributes
+    ----------
+    planted
+        The fault must show in it.
+    truth, clean
+        Its true value, and that of the judge without faults.
+    found
+        As the sheet prints it.
+    p, adjusted_p
+        That it has its true value, also with Holm's adjustment; None where the readings can't test it.
+    p_clean
+        That it has the clean value.
+    """
+
+    fault: str
+    key: str
+    planted: bool
+    truth: float
+    clean: float
+    found: Estimate
+    p: float | None
+    p_clean: float | None
+    adjusted_p: float | None = None
+
+    @property
+    def refuted(self) -> bool:
+        """The readings contradict the truth."""
+        return self.adjusted_p is not None and self.adjusted_p < SIGNIFICANCE
+
+    @property
+    def covered(self) -> bool:
+        """The 95% interval, as printed, holds the true value."""
+        low, high = self.found.low, self.found.high
+        measured = self.found.status in ("measured", "bounded")
+        return measured and (low is None or low <= self.truth) and (high is None or self.truth <= high)
+
+    @property
+    def recovered(self) -> bool:
+        """Planted, measured, its true value not refuted, and the clean value outside its interval."""
+        told_apart = self.p_clean is not None and self.p_clean < SIGNIFICANCE
+        return self.planted and self.p is not None and not self.refuted and told_apart
+
+    @property
+    def failure(self) -> str:
+        """A miss where a planted value does not come back, a leak where another one is not what it is; else ""."""
+        if self.planted:
+            return "" if self.recovered else "missed"
+        return "leak" if self.refuted else ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SelfTest:
+    """Every quantity of every judge."""
+
+    tested: tuple[Tested, ...]
+
+    @property
+    def planted(self) -> tuple[Tested, ...]:
+        """What the faults must show in."""
+        return tuple(row for row in self.tested if row.planted)
+
+    @property
+    def failures(self) -> tuple[Tested, ...]:
+        """Misses and leaks."""
+        return tuple(row for row in self.tested if row.failure)
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "passed": not self.failures,
+            "significance": SIGNIFICANCE,
+            "quantities": [
+                {
+                    "fault": row.fault,
+                    "key": row.key,
+                    "planted": row.planted,
+                    "truth": row.truth,
+                    "without_fault": row.clean,
+                    "status": row.found.status,
+                    "estimate": row.found.estimate,
+                    "low": row.found.low,
+                    "high": row.found.high,
+                    "covered": row.covered,
+                    "p": row.p,
+                    "adjusted_p": row.adjusted_p,
+                    "p_without_fault": row.p_clean,
+                    "failure": row.failure,
+                }
+                for row in self.tested
+            ],
+        }
+
+
+def selftest(faults: Sequence[Fault] = FAULTS, *, progress: Callable[[Fault], None] = lambda _: None) -> SelfTest:
+    """Plant each fault, measure the judge that has it, and hold every quantity against its true value.
+
+    Parameters
+    ----------
+    progress
+        Told of each fault before its judge is asked.
+    """
+    bank = load_bank(_BANK)
+    rows: list[Tested] = []
+    for seed, fault in enumerate(faults):
+        progress(fault)
+        readings = asked(fault, bank, seed=seed)
+        rows += _held(fault, readings, characterise(readings))
+    testable = [row for row in rows if row.p is not None]
+    adjusted = iter(holm([row.p for row in testable if row.p is not None]))
+    return SelfTest(tested=tuple(replace(row, adjusted_p=next(adjusted)) if row.p is not None else row for row in rows))
+
+
+def asked(fault: Fault, bank: TaskBank, *, seed: int) -> Readings:
+    """The readings of a judge with a fault, through prompts, calls, a trial log and the parser."""
+    judge = SimulatedJudge(fault.dials, make_lexicon(bank), name=fault.name, seed=seed)
+    instrument = Instrument(name=judge.model, judge=judge, variant=load_variant(_PROMPT))
+    planned = instrument.requests(plan(bank, fault.design))
+    described = instrument.described(bank, design=fault.design, seed=0, repeats=None)
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / LOG_NAME
+        with TrialLog.open(path, instrument=described) as log:
+            asyncio.run(run(planned, judge, log, concurrency=_CONCURRENCY))
+        with TrialLog.read(path) as log:
+            return read_run(log, instrument.variant).readings
+
+
+def _held(fault: Fault, readings: Readings, found: Characterisation) -> list[Tested]:
+    """Each quantity of a judge beside its true value."""
+    truths, clean, shares = true_values(fault.dials, readings), clean_values(readings), _shares(readings, found)
+
+    def p(key: str, value: float) -> float | None:
+        share = shares.get(key)
+        if share is not None:
+            return share_p(share, value)
+        fit, name = found.model.fit, key.removeprefix("channel_slope@").removesuffix("_slope")
+        return None if fit is None or key in shares else parameter_p(fit, name, value)
+
+    return [
+        Tested(
+            fault=fault.name,
+            key=key,
+            planted=key in fault.shows,
+            truth=truth,
+            clean=clean[key],
+            found=found.estimates[key],
+            p=p(key, truth),
+            p_clean=p(key, clean[key]),
+        )
+        for key, truth in truths.items()
+        if key in found.estimates
+    ]
+
+
+def _shares(readings: Readings, found: Characterisation) -> dict[str, ClusteredShare | None]:
+    """The quantities that are shares, with what their tests rest on."""
+    top = next((step for step in found.rates.steps if (step.arm, step.delta_q) == (ladder.PREFIX_ARM, 5)), None)
+    return {
+        "dark_current": vacuum.dark_current(readings.of_probe("vacuum")),
+        "stable_cross_sensitivity": found.rates.pairs.share("stable_cross_sensitivity"),
+        "positional_false_preference": found.rates.pairs.share("positional_false_preference"),
+        "p_correct_5": None if top is None else top.p_correct,
+        "self_consistency": repeatability.self_consistency(readings),
+        "invalid_rate": validity.invalid_share(readings),
+    }
