@@ -13,6 +13,8 @@ from datasheet.readings import UNKNOWN, Codes, Mask, Readings
 
 LEAST_DESIGN_EFFECT_OF_SCORES = 0.25
 """A mean of scores in {0, 1/2, 1} can vary less than a share; its design effect is floored here."""
+_UNSEEN_PAIRS = 2
+"""Pairs that might have been: one right in both orders, one wrong in both."""
 
 
 def clusters(readings: Readings) -> Codes:
@@ -62,7 +64,11 @@ def share_of(
 
 
 def _pair_design_effect(event: Mask | Numbers, weights: Numbers, pair: Codes) -> float:
-    """Variance of a mean over whole pairs against that of independent readings, kept within [1/4, 1]."""
+    """Variance of a mean over whole pairs against that of independent readings, at most 1.
+
+    A judge that always follows the slot gives every pair one half, and no variance at all. Two pairs more, one right in
+    both orders and one wrong, stand for what so few pairs can't rule out, as in Agresti and Coull's interval (1998).
+    """
     sizes, successes = cluster_sums(weights, pair), cluster_sums(weights * event, pair)
     present = sizes > 0
     sizes, successes = sizes[present], successes[present]
@@ -70,5 +76,6 @@ def _pair_design_effect(event: Mask | Numbers, weights: Numbers, pair: Codes) ->
     share = successes.sum() / n
     if n_pairs < 2 or not 0 < share < 1:
         return 1.0
-    variance = n_pairs / (n_pairs - 1) * float(((successes - share * sizes) ** 2).sum()) / n**2
-    return float(np.clip(variance / (share * (1 - share) / n), LEAST_DESIGN_EFFECT_OF_SCORES, 1.0))
+    squares = float(((successes - share * sizes) ** 2).sum()) + _UNSEEN_PAIRS * float((sizes**2).mean()) / 4
+    variance = n_pairs / (n_pairs - 1) * squares / n**2
+    return min(1.0, float(variance / (share * (1 - share) / n)))
