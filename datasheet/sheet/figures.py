@@ -20,7 +20,10 @@ Point = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Look:
-    """How an event is drawn: its words, its class, colour, shape and dashes."""
+    """How an event is drawn: its words, its class, colour, shape and dashes.
+
+    ``nudge`` (pixels to the right) keeps its bars apart from those of the others.
+    """
 
     event: str
     label: str
@@ -28,12 +31,21 @@ class _Look:
     colour: str
     dashes: str
     shape: str
+    nudge: float = 0.0
 
 
 _LOOKS = (
     _Look(event="p_correct", label="better answer", name="s1", colour="#12507b", dashes="", shape="circle"),
-    _Look(event="miss_by_tie", label="tie", name="s2", colour="#8a6100", dashes="6 3", shape="square"),
-    _Look(event="wrong_choice", label="worse answer", name="s3", colour="#a3243b", dashes="1.5 3", shape="triangle"),
+    _Look(event="miss_by_tie", label="tie", name="s2", colour="#8a6100", dashes="6 3", shape="square", nudge=-5),
+    _Look(
+        event="wrong_choice",
+        label="worse answer",
+        name="s3",
+        colour="#a3243b",
+        dashes="1.5 3",
+        shape="triangle",
+        nudge=5,
+    ),
 )
 _OPPOSED = _Look(
     event="p_correct",
@@ -42,7 +54,36 @@ _OPPOSED = _Look(
     colour="#6b3fa0",
     dashes="8 2.5 1.5 2.5",
     shape="diamond",
+    nudge=10,
 )
+_FIT, _FIT_COLOUR, _FIT_WIDTH = "fit", "#0b7a6b", 2.4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fitted:
+    """The fitted P_correct.
+
+    Attributes
+    ----------
+    points
+        ``delta_q`` and ``p_correct`` of each.
+    equal_length
+        Whether the model tells length from quality, so that its curve is that of equal length.
+    threshold
+        The ΔQ at which it reaches three readings in four; None where that was not measured.
+    doubt
+        Why the readings do not settle it; "" where they do.
+    """
+
+    points: Sequence[Mapping[str, float]]
+    equal_length: bool
+    threshold: float | None
+    doubt: str
+
+    @property
+    def conditions(self) -> str:
+        """What it is the curve of, in words."""
+        return "equal length, typical task" if self.equal_length else "typical task"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,8 +96,8 @@ class _Axes:
     height: float
     steps: Sequence[int]
 
-    def x(self, delta_q: int, nudge: float = 0.0) -> float:
-        """Where a step lies; ``nudge`` (pixels) keeps the bars of two series apart."""
+    def x(self, delta_q: float, nudge: float = 0.0) -> float:
+        """Where a quality difference lies, moved by ``nudge`` pixels."""
         first, last = self.steps[0], self.steps[-1]
         margin = min(26.0, self.width / 8)
         span = self.width - 2 * margin
@@ -101,12 +142,16 @@ def _marker(look: _Look, x: float, y: float) -> str:
     return tag("polygon", points=corners, fill=look.colour, name=f"{look.name} solid")
 
 
-def _series(axes: _Axes, points: Sequence[Point], look: _Look, nudge: float = 0.0) -> list[str]:
-    """One event over the steps: a line, an interval bar and a marker for each step."""
+def _series(axes: _Axes, points: Sequence[Point], look: _Look, *, joined: bool = True) -> list[str]:
+    """One event over the steps: an interval bar and a marker for each step, and a line that joins them."""
     stroke = {"stroke": look.colour, "name": look.name}
-    places = [(axes.x(point["delta_q"], nudge), point[look.event]) for point in points]
-    trace = " ".join(f"{x:.2f},{axes.y(event['share']):.2f}" for x, event in places)
-    parts = [tag("polyline", points=trace, fill="none", stroke_width=1.4, stroke_dasharray=look.dashes, **stroke)]
+    places = [(axes.x(point["delta_q"], look.nudge), point[look.event]) for point in points]
+    parts = []
+    if joined:
+        trace = _trace((x, axes.y(event["share"])) for x, event in places)
+        parts.append(
+            tag("polyline", points=trace, fill="none", stroke_width=1.4, stroke_dasharray=look.dashes, **stroke)
+        )
     for x, event in places:
         if event["low"] is not None and event["high"] is not None:
             low, high = axes.y(event["low"]), axes.y(event["high"])
@@ -114,6 +159,10 @@ def _series(axes: _Axes, points: Sequence[Point], look: _Look, nudge: float = 0.
             parts += [line(x - 3, end, x + 3, end, stroke_width=1.4, **stroke) for end in (low, high)]
         parts.append(_marker(look, x, axes.y(event["share"])))
     return parts
+
+
+def _trace(places: Iterable[tuple[float, float]]) -> str:
+    return " ".join(f"{x:.2f},{y:.2f}" for x, y in places)
 
 
 def _ascending(points: Iterable[Point]) -> list[Point]:
@@ -124,23 +173,29 @@ def _described(points: Sequence[Point], event: str) -> str:
     return ", ".join(f"{number(point[event]['share'])} at ΔQ {point['delta_q']}" for point in points)
 
 
-def ladder_curve(points: Sequence[Point], opposed: Sequence[Point], *, ties_allowed: bool) -> str:
+def ladder_curve(
+    points: Sequence[Point], opposed: Sequence[Point], *, ties_allowed: bool, fitted: Fitted | None = None
+) -> str:
     """The shares of better answer, tie and worse answer against the quality difference, with interval bars.
 
-    ``opposed`` are points of an arm where length speaks for the worse answer; their P_correct is drawn beside.
+    ``opposed`` are points of an arm where length speaks for the worse answer; their P_correct is drawn beside. Where
+    there is a fitted curve, it takes the place of the line that joins the better answer's markers.
     """
     points, opposed = _ascending(points), _ascending(opposed)
     drawn = [(look, points) for look in _LOOKS if ties_allowed or look.event != "miss_by_tie"]
     drawn += [(_OPPOSED, opposed)] if opposed else []
-    steps = sorted({point["delta_q"] for point in (*points, *opposed)})
-    axes = _Axes(left=40, top=58 if opposed else 34, width=386, height=196, steps=steps)
+    steps = sorted({point["delta_q"] for point in (*points, *opposed)} | ({0} if fitted else set()))
+    legend = _legend([look for look, _ in drawn], fitted)
+    axes = _Axes(left=40, top=14 + 20 * len(legend), width=386, height=196, steps=steps)
     bottom = axes.top + axes.height
     parts = axes.frame((0, 0.25, 0.5, 0.75, 1), 12)
     parts.append(text("quality difference ΔQ (steps)", axes.left + axes.width / 2, bottom + 36, text_anchor="middle"))
-    for place, (look, series) in reversed(list(enumerate(drawn))):
-        parts += _series(axes, series, look, nudge=(place - (len(drawn) - 1) / 2) * 9)
-    parts += _legend([look for look, _ in drawn])
+    parts += [_fitted_line(axes, fitted)] if fitted else []
+    for look, series in reversed(drawn):
+        parts += _series(axes, series, look, joined=fitted is None or look is not _LOOKS[0])
+    parts += [part for row in legend for part in row]
     title = f"Share of readings that prefer the better answer, by quality difference: {_described(points, 'p_correct')}"
+    title += _fitted_in_words(axes, fitted) if fitted else ""
     description = f"Worse answer preferred: {_described(points, 'wrong_choice')}"
     if ties_allowed:
         description = f"Called a tie: {_described(points, 'miss_by_tie')}. {description}"
@@ -149,17 +204,43 @@ def ladder_curve(points: Sequence[Point], opposed: Sequence[Point], *, ties_allo
     return figure("ladder-curve", title, description, (440, bottom + 44), parts)
 
 
-def _legend(looks: Sequence[_Look]) -> list[str]:
-    """The looks of the prefix arm's events on a first line, that of the opposed arm on a second."""
-    parts, x, y = [], 46.0, 14.0
+def _fitted_line(axes: _Axes, fitted: Fitted) -> str:
+    """The fitted curve over the steps that are shown, no further."""
+    shown = [point for point in fitted.points if axes.steps[0] <= point["delta_q"] <= axes.steps[-1]]
+    trace = _trace((axes.x(point["delta_q"]), axes.y(point["p_correct"])) for point in shown)
+    return tag("polyline", points=trace, fill="none", stroke=_FIT_COLOUR, name=_FIT, stroke_width=_FIT_WIDTH)
+
+
+def _fitted_in_words(axes: _Axes, fitted: Fitted) -> str:
+    said = f". Behind them the fitted curve ({fitted.conditions})"
+    if fitted.threshold is None:
+        return said
+    beyond = "" if fitted.threshold <= axes.steps[-1] else ", beyond the steps shown"
+    return f"{said}, which crosses {THRESHOLD_SHARE:g} at ΔQ {number(fitted.threshold)}{beyond}"
+
+
+def _legend(looks: Sequence[_Look], fitted: Fitted | None) -> list[list[str]]:
+    """Lines of the legend: the prefix arm's events, the fitted curve, the opposed arm."""
+    rows: list[list[str]] = [[]]
+    x = 46.0
     for look in looks:
         if look is _OPPOSED:
-            x, y = 46.0, 34.0
-        parts.append(line(x, y, x + 26, y, stroke=look.colour, name=look.name, stroke_width=1.4,
-                           stroke_dasharray=look.dashes))  # fmt: skip
-        parts += [_marker(look, x + 13, y), text(look.label, x + 32, y + 4)]
+            continue
+        rows[0] += _entry(look, x, 14.0, joined=fitted is None or look is not _LOOKS[0])
         x += 60 + 6.6 * len(look.label)
-    return parts
+    if fitted:
+        y = 14.0 + 20 * len(rows)
+        stroke = line(46, y, 72, y, stroke=_FIT_COLOUR, name=_FIT, stroke_width=_FIT_WIDTH)
+        rows.append([stroke, text(f"fitted: {fitted.conditions}", 78, y + 4)])
+    if _OPPOSED in looks:
+        rows.append(_entry(_OPPOSED, 46, 14.0 + 20 * len(rows), joined=True))
+    return rows
+
+
+def _entry(look: _Look, x: float, y: float, *, joined: bool) -> list[str]:
+    """An event in the legend: its marker, on its line where the markers are joined, and its words."""
+    stroke = line(x, y, x + 26, y, stroke=look.colour, name=look.name, stroke_width=1.4, stroke_dasharray=look.dashes)
+    return [*([stroke] if joined else []), _marker(look, x + 13, y), text(look.label, x + 32, y + 4)]
 
 
 def arm_panel(place: int, arm: str, points: Sequence[Point], prefix: Sequence[Point], steps: Sequence[int]) -> str:
@@ -168,9 +249,7 @@ def arm_panel(place: int, arm: str, points: Sequence[Point], prefix: Sequence[Po
     axes = _Axes(left=30, top=10, width=150, height=110, steps=steps)
     parts = axes.frame((0, 0.5, 1), 11)
     if prefix:
-        trace = " ".join(
-            f"{axes.x(point['delta_q']):.2f},{axes.y(point['p_correct']['share']):.2f}" for point in prefix
-        )
+        trace = _trace((axes.x(point["delta_q"]), axes.y(point["p_correct"]["share"])) for point in prefix)
         parts.append(tag("polyline", points=trace, fill="none", stroke=MUTED, name="behind", stroke_width=1.2,
                           stroke_dasharray="5 3"))  # fmt: skip
     parts += _series(axes, points, _LOOKS[0])

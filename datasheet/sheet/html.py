@@ -126,9 +126,11 @@ def _curve(sheet: Mapping[str, Any]) -> Mapping[str, Any] | None:
     if not points:
         return None
     opposed_arm = next((arm for arm in OPPOSED_ARMS if _points(sheet, arm)), "")
-    opposed = _points(sheet, opposed_arm)
+    opposed, fitted = _points(sheet, opposed_arm), content.fitted(sheet)
+    svg = figures.ladder_curve(points, opposed, ties_allowed=sheet["readings"]["ties_allowed"], fitted=fitted)
     return {
-        "svg": Markup(figures.ladder_curve(points, opposed, ties_allowed=sheet["readings"]["ties_allowed"])),
+        "svg": Markup(svg),
+        "fitted": fitted,
         "points": points,
         "n": sum(point["n"] for point in points),
         "level": points[0]["confidence_level"],
