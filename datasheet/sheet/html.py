@@ -14,6 +14,8 @@ from datasheet.errors import RenderError
 from datasheet.resources import templates_folder
 from datasheet.sheet import content, facts, figures
 from datasheet.sheet.formats import count, counted, number, p_value, percent, words
+from datasheet.sheet.pulls import spectrum
+from datasheet.sheet.spectrum import spectrum_lines
 from datasheet.visible import visible
 
 
@@ -84,6 +86,7 @@ def _parts(sheet: Mapping[str, Any]) -> dict[str, Any]:
     """What the templates show beside the sheet itself."""
     flags = sheet["profile"]["flag_states"]
     found, expected = content.segments(sheet)
+    pulls = spectrum(sheet)
     return {
         "identity": facts.identity_rows(sheet),
         "running": facts.running_title(sheet),
@@ -107,6 +110,8 @@ def _parts(sheet: Mapping[str, Any]) -> dict[str, Any]:
         "classes": content.class_rows(sheet),
         "bars": Markup(figures.decomposition_bars(found, expected)) if found else None,
         "swatch": lambda symbol: Markup(figures.swatch(symbol)),
+        "spectrum": pulls,
+        "spectrum_svg": Markup(spectrum_lines(pulls)) if pulls else None,
         "hypotheses": facts.hypothesis_rows(sheet),
         "model_checks": facts.model_checks(sheet),
         "budget": facts.budget_table(sheet),
