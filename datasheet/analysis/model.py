@@ -33,7 +33,8 @@ from datasheet.records import Estimate
 
 MODEL_KEYS = (
     *("threshold_75", "threshold_75_marginal", "fc75", "resolution", "criterion", "position", "position_in_steps"),
-    *("stable_correlation", "task_spread", "noise_equivalent_delta_q", "length_slope", "filler_slope"),
+    *("stable_correlation", "task_spread", "noise_equivalent_delta_q"),
+    *("length_slope", "length_in_steps", "filler_slope", "filler_in_steps"),
 )
 NO_TIES = "the prompt allows no tie, which fixes it by construction"
 NEEDS_PAIRS = "needs valid readings of ladder or same-quality pairs"
@@ -207,15 +208,22 @@ def _estimates(made: ModelTable, fit: MeasurementFit, *, supported_below_1: bool
         estimates["task_spread"] = uncertainty.transformed("log_task_spread", exp, *flags)
     else:
         estimates["task_spread"] = Estimate.absent("not_measured", "needs at least two tasks, by name")
+    return estimates | _lengths(made, uncertainty, resolution) | _channels(made, uncertainty, resolution)
+
+
+def _lengths(made: ModelTable, uncertainty: Uncertainty, resolution: Estimate) -> dict[str, Estimate]:
+    """The pull of a hundred words of length, and what as many of filler cost, in evidence and in quality steps."""
     needs = {
-        "length_slope": "needs the answers' lengths, and arms that tell length from quality (phrasings, filler)",
-        "filler_slope": "needs arms with filler",
+        "length": "needs the answers' lengths, and arms that tell length from quality (phrasings, filler)",
+        "filler": "needs arms with filler",
     }
-    for key, reason in needs.items():
-        name = key.removesuffix("_slope")
-        present = name in made.covariates
-        estimates[key] = uncertainty.linear(name) if present else Estimate.absent("not_measured", reason)
-    return estimates | _channels(made, uncertainty, resolution)
+    estimates: dict[str, Estimate] = {}
+    for name, reason in needs.items():
+        slope = in_steps = Estimate.absent("not_measured", reason)
+        if name in made.covariates:
+            slope, in_steps = uncertainty.linear(name), _in_steps(uncertainty, name, resolution)
+        estimates |= {f"{name}_slope": slope, f"{name}_in_steps": in_steps}
+    return estimates
 
 
 def _channels(made: ModelTable, uncertainty: Uncertainty, resolution: Estimate) -> dict[str, Estimate]:
@@ -225,12 +233,15 @@ def _channels(made: ModelTable, uncertainty: Uncertainty, resolution: Estimate) 
         if name in LENGTHS:
             continue
         estimates[f"channel_slope@{name}"] = uncertainty.linear(name)
-        estimates[f"channel_in_steps@{name}"] = (
-            ratio_to_resolution(uncertainty, name)
-            if resolution.status == "measured"
-            else Estimate.absent("undetermined", f"the resolution is {resolution.status}", n=uncertainty.fit.n_pairs)
-        )
+        estimates[f"channel_in_steps@{name}"] = _in_steps(uncertainty, name, resolution)
     return estimates or {"channel_slope": Estimate.absent("not_measured", "needs the channel probe (design full)")}
+
+
+def _in_steps(uncertainty: Uncertainty, name: str, resolution: Estimate) -> Estimate:
+    """A slope in quality steps, where the resolution is known well enough to divide by it."""
+    if resolution.status == "measured":
+        return ratio_to_resolution(uncertainty, name)
+    return Estimate.absent("undetermined", f"the resolution is {resolution.status}", n=uncertainty.fit.n_pairs)
 
 
 def _flagged(estimate: Estimate, *flags: str) -> Estimate:

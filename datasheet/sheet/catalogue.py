@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
+from datasheet.sheet.conditions import CONDITIONS
+
 SECTIONS = ("vacuum", "same_quality", "position", "ladder", "model", "natural", "validity")
 
 
@@ -313,6 +315,15 @@ _TABLE = (
         meaning="Evidence that 100 more words are worth.",
     ),
     Definition(
+        key="length_in_steps",
+        symbol="g/k",
+        title="Length in quality steps",
+        unit="quality steps",
+        section="model",
+        conditions=_MODEL,
+        meaning="Quality steps that 100 more words are worth.",
+    ),
+    Definition(
         key="filler_slope",
         symbol="h",
         title="Filler",
@@ -320,6 +331,15 @@ _TABLE = (
         section="model",
         conditions=_MODEL,
         meaning="Evidence that 100 words of filler cost.",
+    ),
+    Definition(
+        key="filler_in_steps",
+        symbol="h/k",
+        title="Filler in quality steps",
+        unit="quality steps",
+        section="model",
+        conditions=_MODEL,
+        meaning="Quality steps that 100 words of filler cost.",
     ),
     Definition(
         key="channel_slope",
@@ -407,29 +427,6 @@ _TABLE = (
 
 _DEFINITIONS = {definition.key: definition for definition in _TABLE}
 
-_CONDITIONS = {
-    "ab": "prefix arm, better answer shown first",
-    "ba": "prefix arm, better answer shown second",
-    "terse_better": "better answer terse, worse one wordy",
-    "wordy_better": "better answer wordy, worse one terse",
-    "filled_even": "worse answer filled up to the better one's length",
-    "filled_longer": "worse answer filled to 1.3 times the better one's length",
-    "empty": "both answers empty",
-    "whitespace": "both answers blank",
-    "identical": "both answers the same text",
-    "different_subset": "equally many, but different requirements met",
-    "natural": "natural pairs, both orders",
-    "repetition": "own points restated, a sentence a dose",
-    "format": "plain, bullets, headings and bold",
-    "hedging": "hedging phrases",
-    "courtesy": "courteous phrases",
-    "authority": "made-up authorities",
-    "self_identification": "signed as of the judge's maker",
-    "injection": "an order to the judge to choose it",
-    "call_noise": "two calls on one presentation, taken as if they were a swap: what call noise alone gives",
-    "prefix": "prefix arm alone, where length grows with quality",
-}
-
 _STEP = re.compile(r"^(p_correct|miss_by_tie|wrong_choice|accuracy_non_ties)_(\d+)$")
 
 
@@ -451,7 +448,7 @@ def define(key: str) -> Definition:
         meaning = meaning.replace("{n}", delta_q).replace("{steps}", "step" if delta_q == "1" else "steps")
     section = definition.section
     if condition:
-        conditions = _CONDITIONS.get(condition, condition)
+        conditions = CONDITIONS.get(condition, condition)
         section = "natural" if condition == "natural" else section
         symbol = f"{symbol} @{condition}"
     return replace(definition, key=key, symbol=symbol, meaning=meaning, conditions=conditions, section=section)

@@ -14,7 +14,7 @@ from typing import Any
 from datasheet.analysis.ladder import EVENTS
 from datasheet.analysis.swap_pairs import CLASSES
 from datasheet.sheet.catalogue import SECTIONS
-from datasheet.sheet.figures import Segment
+from datasheet.sheet.figures import Fitted, Segment
 from datasheet.sheet.formats import NO_NUMBER, count, number, words
 
 Sheet = Mapping[str, Any]
@@ -333,3 +333,18 @@ def segments(sheet: Sheet) -> tuple[tuple[Segment, ...], tuple[Segment, ...]]:
         for shares in (found, expected)
     )
     return as_found, as_expected
+
+
+def fitted(sheet: Sheet) -> Fitted | None:
+    """The joint model's curve on a typical task; None where there is none."""
+    points = sheet["curves"].get("model")
+    if not points:
+        return None
+    by_key = {row["key"]: row for row in sheet["characteristics"]}
+    threshold, length = by_key.get("threshold_75"), by_key.get("length_slope")
+    return Fitted(
+        points=points,
+        equal_length=length is not None and _has_number(length),
+        threshold=threshold["estimate"] if threshold else None,
+        doubt=threshold["reason"] if threshold and not _has_number(threshold) else "",
+    )

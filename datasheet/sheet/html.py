@@ -14,6 +14,8 @@ from datasheet.errors import RenderError
 from datasheet.resources import templates_folder
 from datasheet.sheet import content, facts, figures
 from datasheet.sheet.formats import count, counted, number, p_value, percent, words
+from datasheet.sheet.pulls import spectrum
+from datasheet.sheet.spectrum import spectrum_lines
 from datasheet.visible import visible
 
 
@@ -84,6 +86,7 @@ def _parts(sheet: Mapping[str, Any]) -> dict[str, Any]:
     """What the templates show beside the sheet itself."""
     flags = sheet["profile"]["flag_states"]
     found, expected = content.segments(sheet)
+    pulls = spectrum(sheet)
     return {
         "identity": facts.identity_rows(sheet),
         "running": facts.running_title(sheet),
@@ -107,6 +110,8 @@ def _parts(sheet: Mapping[str, Any]) -> dict[str, Any]:
         "classes": content.class_rows(sheet),
         "bars": Markup(figures.decomposition_bars(found, expected)) if found else None,
         "swatch": lambda symbol: Markup(figures.swatch(symbol)),
+        "spectrum": pulls,
+        "spectrum_svg": Markup(spectrum_lines(pulls)) if pulls else None,
         "hypotheses": facts.hypothesis_rows(sheet),
         "model_checks": facts.model_checks(sheet),
         "budget": facts.budget_table(sheet),
@@ -126,9 +131,11 @@ def _curve(sheet: Mapping[str, Any]) -> Mapping[str, Any] | None:
     if not points:
         return None
     opposed_arm = next((arm for arm in OPPOSED_ARMS if _points(sheet, arm)), "")
-    opposed = _points(sheet, opposed_arm)
+    opposed, fitted = _points(sheet, opposed_arm), content.fitted(sheet)
+    svg = figures.ladder_curve(points, opposed, ties_allowed=sheet["readings"]["ties_allowed"], fitted=fitted)
     return {
-        "svg": Markup(figures.ladder_curve(points, opposed, ties_allowed=sheet["readings"]["ties_allowed"])),
+        "svg": Markup(svg),
+        "fitted": fitted,
         "points": points,
         "n": sum(point["n"] for point in points),
         "level": points[0]["confidence_level"],

@@ -51,7 +51,9 @@ def test_the_prefix_arm_alone_takes_length_for_quality() -> None:
     assert resolution.low is not None
     assert resolution.high is not None
     assert resolution.low < 0 < resolution.high < 0.2
-    assert estimates["position_in_steps"].status == "undetermined"
+    for key in ("position_in_steps", "length_in_steps", "filler_in_steps"):
+        assert estimates[key].status == "undetermined", key
+        assert "resolution" in estimates[key].reason
     assert estimates["noise_equivalent_delta_q"].status == "undetermined"
     assert estimates["threshold_75"].status in ("bounded", "undetermined")
 
@@ -61,7 +63,21 @@ def test_the_published_design_is_flagged_as_confounded() -> None:
     for key in ("resolution", "threshold_75", "fc75"):
         assert "confounded_with_length" in estimates[key].flags
     assert estimates["length_slope"].status == "not_measured"
+    for name in ("length", "filler"):
+        slope, in_steps = estimates[f"{name}_slope"], estimates[f"{name}_in_steps"]
+        assert (in_steps.status, in_steps.reason) == (slope.status, slope.reason)
     assert "tell length from quality" in estimates["length_slope"].reason
+
+
+def test_length_and_filler_in_quality_steps_are_their_slopes_over_the_resolution() -> None:
+    estimates = measured(drawn(shown("standard"), OBSERVERS["quality-and-filler"], 0.2, np.random.default_rng(4)))
+    for name in ("length", "filler"):
+        slope, in_steps = estimates[f"{name}_slope"], estimates[f"{name}_in_steps"]
+        assert in_steps.estimate == pytest.approx(slope.estimate / estimates["resolution"].estimate)  # type: ignore[operator]
+        assert in_steps.low is not None
+        assert in_steps.high is not None
+        assert in_steps.low < in_steps.estimate < in_steps.high  # type: ignore[operator]
+        assert (in_steps.low > 0) == (slope.low > 0)  # type: ignore[operator]
 
 
 def sane(estimates: dict[str, Estimate]) -> None:

@@ -5,8 +5,8 @@ from typing import Any
 
 from sheet.samples import sample
 
-from datasheet.sheet.content import segments
-from datasheet.sheet.figures import arm_panel, decomposition_bars, ladder_curve, swatch
+from datasheet.sheet.content import fitted, segments
+from datasheet.sheet.figures import Fitted, arm_panel, decomposition_bars, ladder_curve, swatch
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -31,6 +31,82 @@ def test_markers_lie_where_the_shares_say() -> None:
     heights = [float(tag.get("cy", "")) for tag in figure.findall(f"{SVG}circle")][: len(prefix)]
     shares = [point["p_correct"]["share"] for point in prefix]
     assert [round(1 - (height - 34) / 196, 3) for height in heights] == [round(share, 3) for share in shares]
+
+
+def steep(*, threshold: float | None = None) -> Fitted:
+    """A straight curve that reaches 1 at the fifth step and stays there."""
+    points = [{"delta_q": step / 10, "p_correct": min(1.0, step / 50)} for step in range(71)]
+    return Fitted(points=points, equal_length=True, threshold=threshold, doubt="")
+
+
+def places(figure: ET.Element, name: str) -> list[tuple[float, float]]:
+    """The corners of the line of a class."""
+    found = [tag for tag in figure.findall(f"{SVG}polyline") if tag.get("class") == name]
+    assert len(found) == 1
+    corners = [corner.split(",") for corner in found[0].get("points", "").split()]
+    return [(float(x), float(y)) for x, y in corners]
+
+
+def test_the_fitted_curve_lies_where_its_values_say_and_ends_with_the_steps() -> None:
+    """Against the ticks of both axes, as a reader would read it off."""
+    figure = ET.fromstring(ladder_curve(points(sample("careful")), [], ties_allowed=True, fitted=steep()))
+    ticks = {tag.text: tag for tag in figure.findall(f"{SVG}text")}
+    zero, five = (float(ticks[step].get("x", "")) for step in "05" if ticks[step].get("text-anchor") == "middle")
+    none, half = (float(ticks[share].get("y", "")) - 4 for share in ("0.25", "0.75"))
+    drawn = [
+        (5 * (x - zero) / (five - zero), 0.25 + 0.5 * (y - none) / (half - none)) for x, y in places(figure, "fit")
+    ]
+    assert len(drawn) == 51
+    for (delta_q, share), point in zip(drawn, steep().points, strict=False):
+        assert abs(delta_q - point["delta_q"]) < 0.001
+        assert abs(share - point["p_correct"]) < 0.001
+
+
+def test_measured_points_stand_on_the_steps_of_the_fitted_curve_and_no_line_joins_them() -> None:
+    prefix = points(sample("careful"))
+    figure = ET.fromstring(ladder_curve(prefix, [], ties_allowed=True, fitted=steep()))
+    curve = dict(zip((point["delta_q"] for point in steep().points), places(figure, "fit"), strict=False))
+    circles = [float(tag.get("cx", "")) for tag in figure.findall(f"{SVG}circle")][: len(prefix)]
+    assert circles == [curve[point["delta_q"]][0] for point in prefix]
+    lines = figure.findall(f"{SVG}polyline")
+    assert {line.get("class") for line in lines} == {"fit", "s2", "s3"}
+    assert len({line.get("stroke-dasharray") for line in lines}) == 3
+    parts = list(figure)
+    assert parts.index(next(tag for tag in parts if tag.get("class") == "fit")) < parts.index(
+        next(tag for tag in parts if tag.tag == f"{SVG}circle")
+    )
+
+
+def test_no_curve_is_drawn_and_none_is_named_where_none_was_fitted() -> None:
+    sheet = sample("careful")
+    for curves in ({"ladder": []}, {"ladder": [], "model": []}):
+        assert fitted(sheet | {"curves": curves}) is None
+    figure = ladder_curve(points(sheet), [], ties_allowed=True, fitted=None)
+    assert "fit" not in figure
+    assert "fitted: equal length, typical task" in ladder_curve(points(sheet), [], ties_allowed=True, fitted=steep())
+
+
+def test_the_alternative_text_tells_of_the_curve_and_where_it_crosses() -> None:
+    def told(threshold: float | None) -> str:
+        figure = ladder_curve(points(sample("careful")), [], ties_allowed=True, fitted=steep(threshold=threshold))
+        return ET.fromstring(figure).findtext(f"{SVG}title", "")
+
+    assert told(3.75).endswith("the fitted curve (equal length, typical task), which crosses 0.75 at ΔQ 3.750")
+    assert told(6.5).endswith("at ΔQ 6.500, beyond the steps shown")
+    assert told(None).endswith("the fitted curve (equal length, typical task)")
+
+
+def test_only_a_measured_threshold_is_a_crossing_and_only_a_fitted_length_is_equal() -> None:
+    sheet = sample("careful")
+    rows = {row["key"]: row for row in sheet["characteristics"]}
+    rows["threshold_75"].update(status="measured", estimate=2.5, low=2, high=3, reason="")
+    found = fitted(sheet)
+    assert found == Fitted(points=sheet["curves"]["model"], equal_length=True, threshold=2.5, doubt="")
+    rows["threshold_75"].update(status="undetermined", estimate=None, low=None, high=None, reason="k is not clear")
+    rows["length_slope"].update(status="not_measured", estimate=None, low=None, high=None, reason="no lengths")
+    found = fitted(sheet)
+    assert found == Fitted(points=sheet["curves"]["model"], equal_length=False, threshold=None, doubt="k is not clear")
+    assert "length" not in found.conditions
 
 
 def test_the_arm_where_length_speaks_for_the_worse_answer_is_drawn_with_a_look_of_its_own() -> None:

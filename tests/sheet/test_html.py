@@ -180,6 +180,19 @@ def test_the_curve_tells_of_length_where_that_was_measured() -> None:
     assert "Diamonds" not in Page(render_html(sample("few"))).text
 
 
+def test_the_caption_tells_what_the_fitted_curve_is_and_why_points_may_lie_off_it() -> None:
+    sheet = sample("careful")
+    text = Page(render_html(sheet)).text
+    assert (
+        "at equal length; here the better answer is longer too, so where length matters the circles lie off it" in text
+    )
+    assert "The readings do not settle it: the resolution is not clearly above 0." in text
+    assert "for these arms can't tell it from quality" in Page(render_html(sample("few"))).text
+    sheet["curves"]["model"] = []
+    assert "That line is the joint model's" not in Page(render_html(sheet)).text
+    assert "fitted:" not in Page(render_html(sheet)).text
+
+
 def test_no_curve_gives_the_reason_of_the_characteristic() -> None:
     sheet = sample("few")
     sheet["curves"]["ladder"] = []
@@ -282,6 +295,37 @@ def test_the_models_own_checks_are_printed() -> None:
     assert "The mode was found" in page
     assert "All quality steps worth the same: p =" in page
     assert "If 2% of calls were lapses: k " in page
+
+
+@pytest.mark.parametrize("render", [render_html, printed])
+def test_the_spectrum_stands_with_the_model_and_names_what_is_not_in_it(render: Any) -> None:
+    text = Page(render(sample("few"))).text
+    assert text.index("Joint model") < text.index("Cross-sensitivity: what moves this judge") < text.index("Δ*75 pop")
+    assert "in quality steps: the first slot against a neutral one, 100 words of length or filler" in text
+    assert "Not measured: filler (cost). Reason: needs arms with filler." in text
+    assert "Not measured: all nuisance channels. Reason: needs the channel probe (design full)." in text
+    unclear = Page(render(sample("careful"))).text
+    assert "besides quality, in sd of evidence" in unclear
+    assert "Not in quality steps: the resolution is not clearly apart from 0" in unclear
+
+
+@pytest.mark.parametrize("render", [render_html, printed])
+def test_there_is_no_spectrum_where_nothing_pulls_with_a_number(render: Any) -> None:
+    sheet = sample("few")
+    for row in sheet["characteristics"]:
+        row.update(status="not_measured", estimate=None, low=None, high=None, reason="0 of 200 are valid")
+    assert "Cross-sensitivity" not in Page(render(sheet)).text.replace("Stable cross-sensitivity", "")
+
+
+def test_the_spectrum_of_a_hostile_sheet_stays_text() -> None:
+    sheet = sample("few")
+    sheet["readings"]["length_unit"] = HOSTILE
+    for row in sheet["characteristics"]:
+        row["reason"] = HOSTILE if row["key"] == "filler_in_steps" else row["reason"]
+    page = Page(render_html(sheet))
+    assert page.count("script") == 0
+    assert "100 </title></style><scr… [" in page.text
+    assert "Not measured: filler (cost). Reason: </title></style><script>alert(1)</script>" in page.text
 
 
 def test_the_confirmatory_family_and_the_budget_are_printed() -> None:

@@ -68,7 +68,10 @@ def test_the_pdf_is_tagged_and_every_figure_has_an_alternative_text() -> None:
     assert document.metadata.title == "SIMULATED Judge datasheet: sim:careful"
     figures = [element for element in elements(root["/StructTreeRoot"]) if element.get("/S") == "/Figure"]
     assert len(figures) > 5
-    assert all(figure.get("/Alt") for figure in figures)
+    alternatives = [str(figure.get("/Alt") or "") for figure in figures]
+    assert all(alternatives)
+    for said in ("Behind them the fitted curve", "What a unit of each is worth in sd of evidence: position"):
+        assert sum(said in alternative for alternative in alternatives) == 1, said
 
 
 def elements(node: Any) -> list[Any]:

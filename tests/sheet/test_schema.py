@@ -76,6 +76,9 @@ ODD: list[tuple[list[str | int], Any]] = [
     (["limits", "dark"], 1e300),
     (["curves", "ladder", 0, "delta_q"], 10**30),
     (["curves", "ladder", 0, "p_correct", "high"], 1e300),
+    *((["curves", "model", 0, "delta_q"], odd) for odd in (-1, 1e300, "x", None)),
+    *((["curves", "model", 0, "p_correct"], odd) for odd in (1.5, "x", None)),
+    *((["curves", "model"], odd) for odd in ({}, "x", [1])),
     (["validity", "unstable_presentations"], 10**30),
     (
         ["validity", "missing_bounds"],
