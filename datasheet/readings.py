@@ -6,9 +6,9 @@ and :attr:`Readings.content` give it as signed numbers in either frame.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from array import array
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -106,28 +106,17 @@ class Readings:
     @classmethod
     def from_rows(
         cls,
-        rows: Sequence[ReadingRow],
+        rows: Iterable[ReadingRow],
         *,
         ties_allowed: bool = True,
         length_unit: str = "words",
         notes: tuple[str, ...] = (),
     ) -> Readings:
         """Columns from rows, in an order that depends on their content alone."""
-        rows = sorted(rows, key=attrgetter("stimulus", "order", "repeat"))
-        columns: dict[str, Any] = {}
-        tables: dict[str, Any] = {}
-        for name, table in _TABLES.items():
-            values = [getattr(row, name) for row in rows]
-            tables[table] = tuple(sorted({value for value in values if value is not None}))
-            code_of = {value: code for code, value in enumerate(tables[table])}
-            columns[name] = np.array([code_of.get(value, UNKNOWN) for value in values], dtype=np.int32)
-        for name, names in _NAMES.items():
-            code = {value: index for index, value in enumerate(names)}
-            columns[name] = np.array([code.get(getattr(row, name), UNKNOWN) for row in rows], dtype=np.int32)
-        for name in set(_CODES).difference(_TABLES, _NAMES):
-            given = [getattr(row, name) for row in rows]
-            columns[name] = np.array([UNKNOWN if value is None else int(value) for value in given], dtype=np.int32)
-        return cls(**columns, **tables, ties_allowed=ties_allowed, length_unit=length_unit, notes=notes)
+        columns = ReadingColumns()
+        for row in rows:
+            columns.add({name: getattr(row, name) for name in _CODES})
+        return columns.readings(ties_allowed=ties_allowed, length_unit=length_unit, notes=notes)
 
     @classmethod
     def from_columns(cls, columns: Mapping[str, Any]) -> Readings:
@@ -165,7 +154,8 @@ class Readings:
 
     def where(self, rows: Mask | npt.NDArray[np.intp]) -> Readings:
         """The readings that a mask keeps, or those of some row numbers; the tables stay as they are."""
-        return replace(self, **{name: getattr(self, name)[rows] for name in _CODES})
+        at = np.flatnonzero(rows) if rows.dtype == np.bool_ else rows
+        return replace(self, **{name: getattr(self, name)[at] for name in _CODES})
 
     @property
     def valid(self) -> Mask:
@@ -197,3 +187,68 @@ class Readings:
 
 _CODES = tuple(item.name for item in fields(Readings) if item.type == "Codes")
 """The columns, in the order of the fields."""
+
+
+class ReadingColumns:
+    """Columns that readings are added to one by one, without an object for each: what large logs are read into.
+
+    A value of a table gets the next code when it is first met; :meth:`readings` numbers the values in their own order.
+    """
+
+    def __init__(self) -> None:
+        self._columns = {name: array("i") for name in _CODES}
+        self._codes: dict[str, dict[Any, int]] = {name: {} for name in _TABLES}
+        self._codes |= {name: {value: code for code, value in enumerate(names)} for name, names in _NAMES.items()}
+        self._coded = [(name, self._columns[name].append, codes) for name, codes in self._codes.items()]
+        self._plain = [(name, column.append) for name, column in self._columns.items() if name not in self._codes]
+
+    def __len__(self) -> int:
+        return len(self._columns["stimulus"])
+
+    def add(self, reading: Mapping[str, Any]) -> None:
+        """Add a reading, its values by column; what is None or not there is not known, other names are left aside."""
+        for name, append, codes in self._coded:
+            value = reading.get(name)
+            append(UNKNOWN if value is None else codes.setdefault(value, len(codes)))
+        for name, append in self._plain:
+            value = reading.get(name)
+            append(UNKNOWN if value is None else value)
+
+    def codes(self, name: str) -> Codes:
+        """A column as it stands, in the order of the rows."""
+        return np.array(self._columns[name], dtype=np.int32)
+
+    def value(self, name: str, row: int) -> Any:
+        """What a row was given in a column; None where it was not."""
+        code = self._columns[name][row]
+        if code == UNKNOWN or name not in self._codes:
+            return None if code == UNKNOWN else code
+        return list(self._codes[name])[code]
+
+    def readings(
+        self,
+        kept: Mask | None = None,
+        *,
+        ties_allowed: bool = True,
+        length_unit: str = "words",
+        notes: tuple[str, ...] = (),
+    ) -> Readings:
+        """The readings (those that a mask keeps, if given), in an order that depends on their content alone."""
+        columns: dict[str, Any] = {name: self.codes(name) for name in _CODES}
+        if kept is not None:
+            columns = {name: column[kept] for name, column in columns.items()}
+        tables: dict[str, Any] = {}
+        for name, table in _TABLES.items():
+            columns[name], tables[table] = _by_value(columns[name], tuple(self._codes[name]))
+        at = np.lexsort([columns[name] for name in ("repeat", "order", "stimulus")])
+        columns = {name: column[at] for name, column in columns.items()}
+        return Readings(**columns, **tables, ties_allowed=ties_allowed, length_unit=length_unit, notes=notes)
+
+
+def _by_value(codes: Codes, values: tuple[str, ...]) -> tuple[Codes, tuple[str, ...]]:
+    """A column with the values that occur in it numbered in their own order, and those values."""
+    used = np.flatnonzero(np.bincount(codes[codes != UNKNOWN], minlength=len(values)))
+    ranked = sorted(used.tolist(), key=values.__getitem__)
+    renumbered = np.full(len(values) + 1, UNKNOWN, dtype=np.int32)  # the last is where UNKNOWN, -1, points to
+    renumbered[ranked] = np.arange(len(ranked))
+    return renumbered[codes], tuple(values[code] for code in ranked)

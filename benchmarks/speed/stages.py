@@ -1,7 +1,8 @@
 """How long do a build and an analysis take, and with how much memory?
 
-A `paper` build on the simulated judge with all documents, and `datasheet analyze` of 100,000 readings, each in a
-process of its own. Prints wall time and peak memory, beside the start of the bare interpreter as this machine's unit.
+A `paper` build on the simulated judge with all documents, and `datasheet analyze` of 100,000 and of 1,000,000 readings,
+each in a process of its own. Prints wall time and peak memory, beside the start of the bare interpreter as this
+machine's unit.
 
     python benchmarks/speed/stages.py
 """
@@ -17,7 +18,7 @@ import tempfile
 import time
 from pathlib import Path
 
-READINGS = 100_000
+READINGS = (100_000, 1_000_000)
 
 
 def measured(*command: str) -> tuple[float, float]:
@@ -30,15 +31,15 @@ def measured(*command: str) -> tuple[float, float]:
     return time.perf_counter() - start, used.ru_maxrss / 1024
 
 
-def verdicts(path: Path) -> None:
-    """100,000 readings over 1,000 tasks: a ladder of five steps and three arms, and same-quality pairs, in both orders.
+def verdicts(path: Path, readings: int) -> None:
+    """So many readings over 1,000 tasks: a ladder of five steps and three arms, and same-quality pairs, in both orders.
 
     Answers have lengths of their own, and the readings come from an observer, as those of a real log would.
     """
     rng = random.Random(1)
     with path.open("w", encoding="utf-8") as stream:
         stream.write('{"format": "judge-datasheet-verdicts", "version": 1, "judge": "bench", "ties_allowed": true}\n')
-        for number in range(READINGS // 2):
+        for number in range(readings // 2):
             probe, delta_q = ("ladder", number % 5 + 1) if number % 7 < 5 else ("same_quality", 0)
             arm = ("prefix", "terse_better", "filled_even")[number % 3] if probe == "ladder" else "same_subset"
             shown = {
@@ -61,8 +62,9 @@ def verdicts(path: Path) -> None:
 def main() -> None:
     datasheet = (sys.executable, "-m", "datasheet")
     with tempfile.TemporaryDirectory() as folder:
-        log = Path(folder) / "verdicts.jsonl"
-        verdicts(log)
+        logs = {readings: Path(folder) / f"verdicts-{readings}.jsonl" for readings in READINGS}
+        for readings, log in logs.items():
+            verdicts(log, readings)
         stages = {
             "bare interpreter": (sys.executable, "-c", "pass"),
             "datasheet --help": (*datasheet, "--help"),
@@ -74,7 +76,10 @@ def main() -> None:
                 "--out",
                 folder,
             ),
-            f"analyze {READINGS:,} readings": (*datasheet, "analyze", str(log), "--json"),
+            **{
+                f"analyze {readings:,} readings": (*datasheet, "analyze", str(log), "--json")
+                for readings, log in logs.items()
+            },
         }
         print(f"{'stage':<50} {'wall s':>7} {'peak MB':>8}")
         for name, command in stages.items():

@@ -23,6 +23,7 @@ from scipy.sparse import csr_array
 from scipy.special import expit, ndtr
 
 from datasheet.analysis.bivariate import Numbers, bvn_cdf, bvn_slopes, normal_pdf
+from datasheet.analysis.kinds import distinct_rows
 from datasheet.readings import Codes, Mask
 
 MISSING = 2
@@ -80,9 +81,9 @@ class PairTable:
     ) -> PairTable:
         """Kinds and counts from one element (or row) a pair; ``cluster`` holds task codes."""
         columns = np.column_stack([delta_q, covariates, content_ab, content_ba])
-        kinds, kind = np.unique(columns, axis=0, return_inverse=True)
+        kinds, kind = distinct_rows(columns)
         _, task = np.unique(cluster, return_inverse=True)
-        counts = csr_array((weight, (task, kind.ravel())), shape=(int(task.max(initial=-1)) + 1, len(kinds)))
+        counts = csr_array((weight, (task, kind)), shape=(int(task.max(initial=-1)) + 1, len(kinds)))
         return cls(
             delta_q=kinds[:, 0],
             covariates=kinds[:, 1:-2],

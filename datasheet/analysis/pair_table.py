@@ -8,6 +8,7 @@ import numpy as np
 
 from datasheet.analysis.bivariate import Numbers
 from datasheet.analysis.evidence import MISSING, PairTable
+from datasheet.analysis.kinds import distinct_rows
 from datasheet.analysis.ladder import PREFIX_ARM
 from datasheet.analysis.presentations import clusters
 from datasheet.readings import UNKNOWN, Readings
@@ -110,7 +111,7 @@ def _rounded(names: tuple[str, ...], covariates: Numbers, outcomes: Numbers) -> 
     """Lengths rounded so that few enough kinds of pairs remain, and the width they were rounded to (0 if none)."""
 
     def kinds(values: Numbers) -> int:
-        return len(np.unique(np.column_stack([values, outcomes]), axis=0))
+        return len(distinct_rows(np.column_stack([values, outcomes]))[0])
 
     if not covariates.size or kinds(covariates) <= MOST_KINDS:
         return covariates, 0.0

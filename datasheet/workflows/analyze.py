@@ -11,7 +11,8 @@ from datasheet.analysis.characterise import characterise
 from datasheet.analysis.operation import operation_of
 from datasheet.analysis.profile import Limits
 from datasheet.errors import UsageError
-from datasheet.exchange.verdict_log import CallColumns, VerdictLog, read_verdict_log
+from datasheet.exchange.calls import CallColumns
+from datasheet.exchange.verdict_log import VerdictLog, read_verdict_log
 from datasheet.prompts import PARSER
 from datasheet.sheet.build import build_sheet
 from datasheet.trials.log import TrialLog

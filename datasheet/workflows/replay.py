@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from datasheet.errors import VerdictLogError
-from datasheet.exchange.verdict_log import CallColumns, count_of, json_lines, read_header, seconds_of
+from datasheet.exchange.calls import CallColumns, count_of, seconds_of
+from datasheet.exchange.verdict_log import json_lines, read_header
 from datasheet.judge.replay import ReplayJudge
 from datasheet.records import Reply
 

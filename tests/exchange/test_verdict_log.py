@@ -142,3 +142,40 @@ def test_a_dose_is_a_whole_number(path: Path, dose: object) -> None:
 def test_a_pair_has_one_dose(path: Path) -> None:
     fault = fault_of(path, {**ROW, "dose": 1}, {**ROW, "order": "ba", "dose": 2})
     assert "lines 1 and 2 describe pair 'p1' differently (probe, arm, task, delta_q, dose)" in fault
+
+
+# Lines beside each other
+
+
+def test_the_first_line_that_does_not_fit_another_is_named(path: Path) -> None:
+    rows = [ROW, {**ROW, "pair": "q"}, {**ROW, "repeat": 1}]
+    twice, otherwise = {**ROW, "verdict": "tie"}, {**ROW, "pair": "q", "order": "ba", "task": "t"}
+    assert "lines 1 and 4 give the same reading twice" in fault_of(path, *rows, twice, otherwise, twice)
+    assert "lines 2 and 4 describe pair 'q' differently" in fault_of(path, *rows, otherwise, twice)
+    assert "pair 'p1', order ab, repeat 1" in fault_of(path, *rows, {**rows[2], "verdict": None})
+
+
+def test_a_line_that_does_not_fit_both_ways_is_a_reading_given_twice(path: Path) -> None:
+    assert "lines 1 and 2 give the same reading twice" in fault_of(path, ROW, {**ROW, "arm": "other"})
+
+
+def test_two_judges_may_read_the_same_pair_and_describe_it_alike(path: Path) -> None:
+    one, two = ({**ROW, "judge": judge, "task": "t"} for judge in ("one", "two"))
+    write_verdict_log(path, {}, [one, two])
+    assert len(read_verdict_log(path, judge="two").readings) == 1
+    fault = fault_of(path, one, {**two, "task": "u", "delta_q": 1})
+    assert "('natural', '', 't', None, None) and ('natural', '', 'u', 1, None)" in fault
+
+
+def test_readings_of_one_judge_keep_nothing_of_the_other(path: Path) -> None:
+    others = [{**ROW, "judge": "two", "pair": f"z{number}", "task": f"u{number}"} for number in range(3)]
+    invalid = {**ROW, "judge": "two", "pair": "a", "verdict": None, "invalid": "refusal"}
+    own = {**ROW, "judge": "one", "task": "t"}
+    write_verdict_log(path, {}, [*others, own, invalid])
+    readings = read_verdict_log(path, judge="one").readings
+    assert (readings.stimulus_ids, readings.tasks, readings.invalid_reasons) == (("p1",), ("t",), ())
+    assert (readings.stimulus.tolist(), readings.task.tolist(), readings.invalid.tolist()) == ([0], [0], [-1])
+
+
+def test_the_first_line_is_checked_too(path: Path) -> None:
+    assert "log.jsonl line 1: 'ties_allowed' should be true or false" in fault_of(path, header(ties_allowed="yes"), ROW)

@@ -1,0 +1,136 @@
+"""The fields of a verdict log: what each must be, and the readings that rows of them make."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from datasheet.errors import VerdictLogError
+from datasheet.records import ORDERS, OUTCOMES, PROBES
+
+DEFAULT_ARM = {"ladder": "prefix", "same_quality": "same_subset"}
+"""What a row without an arm is read as: the arms of the published protocol."""
+
+KNOWN_UNUSED = (
+    *("answer_a", "answer_b", "maker_a", "maker_b", "human", "humans", "raw", "strength", "slice", "at"),
+    *("p_first", "p_second", "p_tie", "score_a", "score_b", "checklist_a", "checklist_b", "reported_model"),
+    *("trial", "finish_reason", "refusal", "prompt_tokens", "completion_tokens", "latency_s", "fingerprint"),
+    *("reasoning", "logprobs"),
+)
+"""Fields of the format that the analysis does not use."""
+
+_ARM = re.compile(r"[A-Za-z0-9_-]{0,40}")
+_UNEXPLAINED = "unexplained"
+
+
+def text_of(value: Any, field: str, where: str) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    raise VerdictLogError(f"{where}: {field!r} should be text, found {value!r:.80}")
+
+
+def _boolean(value: Any, field: str, where: str) -> bool | None:
+    if value is None or isinstance(value, bool):
+        return value
+    raise VerdictLogError(f"{where}: {field!r} should be true or false, found {value!r:.80}")
+
+
+def _whole(value: Any, field: str, where: str) -> int | None:
+    if value is None or (type(value) is int and 0 <= value < 2**31):
+        return value
+    raise VerdictLogError(f"{where}: {field!r} should be a whole number of 0 or more, found {value!r:.80}")
+
+
+def _length(value: Any, field: str, where: str) -> int | None:
+    if value is None or (type(value) is int and 0 <= value < 2**31):
+        return value
+    if type(value) is float and 0 <= value < 2**31:
+        return round(value)
+    raise VerdictLogError(f"{where}: {field!r} should be a length of 0 or more, found {value!r:.80}")
+
+
+def _one_of(*allowed: str) -> Callable[[Any, str, str], str]:
+    def check(value: Any, field: str, where: str) -> str:
+        if isinstance(value, str) and value in allowed:
+            return value
+        raise VerdictLogError(f"{where}: {field!r} should be one of {', '.join(allowed)}, found {value!r:.80}")
+
+    return check
+
+
+_outcome = _one_of(*OUTCOMES)
+
+
+def _verdict(value: Any, field: str, where: str) -> str | None:
+    return None if value is None else _outcome(value, field, where)
+
+
+CHECKS: Mapping[str, Callable[[Any, str, str], Any]] = {
+    **dict.fromkeys(("pair", "judge", "prompt", "invalid", "arm", "task"), text_of),
+    **dict.fromkeys(("ties_allowed", "abstained"), _boolean),
+    **dict.fromkeys(("delta_q", "dose", "level_a", "level_b", "repeat"), _whole),
+    **dict.fromkeys(("length_a", "length_b", "filler_b"), _length),
+    "order": _one_of(*ORDERS),
+    "probe": _one_of(*PROBES),
+    "verdict": _verdict,
+}
+"""The fields that the analysis uses, and what each must be."""
+
+
+def checked(row: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """The fields of a row that the analysis uses, each found to be what it must be."""
+    return {field: check(value, field, where) for field, value in row.items() if (check := CHECKS.get(field))}
+
+
+def complete_reading(given: dict[str, Any], where: str) -> bool:
+    """Make the checked fields of a row a whole reading; returns whether its arm was assumed.
+
+    Raises
+    ------
+    VerdictLogError
+        A field is missing, or two do not fit together.
+    """
+    for needed in ("pair", "order", "verdict", "probe"):
+        if needed not in given or (given[needed] is None and needed != "verdict"):
+            hint = " (null is an invalid reading)" if needed == "verdict" else ""
+            raise VerdictLogError(f"{where}: the field {needed!r} is missing{hint}")
+    outcome, invalid, probe, arm = given["verdict"], given.get("invalid"), given["probe"], given.get("arm")
+    if outcome is not None and invalid is not None:
+        raise VerdictLogError(f"{where}: has the verdict {outcome!r} and is marked invalid ({invalid!r:.80})")
+    if outcome == "tie" and given.get("ties_allowed") is False:
+        raise VerdictLogError(
+            f"{where}: the verdict is a tie, and ties are not allowed (ties_allowed false): "
+            "say true, or give an invalid reading as null"
+        )
+    if arm is not None and (arm in ORDERS or not _ARM.fullmatch(arm)):
+        raise VerdictLogError(
+            f"{where}: 'arm' should be a name of letters, digits, '_' and '-' (at most 40, not ab or ba), "
+            f"found {arm!r:.80}"
+        )
+    given["stimulus"], given["outcome"] = given["pair"], outcome
+    given["invalid"] = (invalid or _UNEXPLAINED) if outcome is None else None
+    given["arm"] = DEFAULT_ARM.get(probe, "") if arm is None else arm
+    given["abstained"] = given.get("abstained") or False
+    given["repeat"] = given.get("repeat") or 0
+    given["delta_q"] = _delta_q(given, probe, where)
+    return arm is None and probe in DEFAULT_ARM
+
+
+def _delta_q(given: Mapping[str, Any], probe: str, where: str) -> int | None:
+    """Quality steps of a row: as given, or from its levels; they must agree, and a ladder row needs them."""
+    delta_q, level_a, level_b = given.get("delta_q"), given.get("level_a"), given.get("level_b")
+    if level_a is not None and level_b is not None:
+        if level_a < level_b:
+            raise VerdictLogError(f"{where}: answer a must be the better one, found levels {level_a} and {level_b}")
+        if delta_q is None:
+            delta_q = level_a - level_b
+        elif delta_q != level_a - level_b:
+            raise VerdictLogError(f"{where}: delta_q {delta_q} is not level_a - level_b = {level_a - level_b}")
+    if probe == "ladder" and not delta_q:
+        raise VerdictLogError(f"{where}: a ladder row needs delta_q of 1 or more, found {delta_q!r}")
+    if probe == "same_quality" and delta_q:
+        raise VerdictLogError(f"{where}: a same_quality row has delta_q 0, found {delta_q}")
+    return delta_q
