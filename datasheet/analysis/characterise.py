@@ -9,8 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import log
 
-import numpy as np
-
 from datasheet.analysis import ladder, repeatability, vacuum, validity
 from datasheet.analysis.budget import Budget, win_rate_budget
 from datasheet.analysis.diagnostics import Diagnostics, diagnose
@@ -39,7 +37,10 @@ BUDGET_PROMPTS = 100
 BUDGET_QUALITY_SD = 1.0
 SAME_QUALITY_ARMS = ("same_subset", "different_subset")
 
-TIE_KEYS = ("dark_current", "raw_false_preference", "one_sided_commitment", "no_preference", "preference")
+TIE_KEYS = (
+    *("dark_current", "raw_false_preference", "vacuum_difference", "one_sided_commitment", "no_preference"),
+    "preference",
+)
 
 Estimates = dict[str, Estimate]
 
@@ -54,6 +55,8 @@ class Rates:
         By key, in the order of the sheet.
     steps
         Ladder shares by arm and ΔQ.
+    dark
+        The dark current; None where it was not measured.
     pairs
         The same-quality swap pairs (arm ``same_subset``).
     missing
@@ -64,6 +67,7 @@ class Rates:
 
     estimates: Estimates
     steps: tuple[LadderStep, ...]
+    dark: ClusteredShare | None
     pairs: SwapPairs
     missing: dict[str, MissingBounds]
     unstable: int
@@ -110,10 +114,10 @@ def _needs(rows: Readings, what: str) -> str:
     return f"needs valid readings of {what}: {int(rows.valid.sum())} of {len(rows)} are valid"
 
 
-def _vacuum(readings: Readings) -> Estimates:
+def _vacuum(readings: Readings, dark: ClusteredShare | None) -> Estimates:
     probe = readings.of_probe("vacuum")
     needs = _needs(probe, "the vacuum probe")
-    estimates = {"dark_current": _estimate(vacuum.dark_current(probe), needs)}
+    estimates = {"dark_current": _estimate(dark, needs)}
     for kind in probe.arm_names:
         share = vacuum.dark_current(probe.of_probe("vacuum", kind))
         if kind and share is not None:
@@ -282,11 +286,10 @@ def _missing(readings: Readings, pairs: SwapPairs) -> dict[str, MissingBounds]:
 def profile_from(readings: Readings, rates: Rates, null: PairingNull | None, limits: Limits | None = None) -> Profile:
     """Flags and profile; they rest on rates and the null of the decomposition alone."""
     pairs = rates.pairs
-    probe = readings.of_probe("vacuum")
     committed = pairs.in_class("stable_cross_sensitivity") | pairs.in_class("positional_false_preference")
     prefix = {step.delta_q: step for step in rates.steps if step.arm == ladder.PREFIX_ARM}
     evidence = Evidence(
-        dark=vacuum.dark_current(probe),
+        dark=rates.dark,
         stable=pairs.share("stable_cross_sensitivity"),
         positional=pairs.share("positional_false_preference"),
         committed=share_of(committed, pairs.weight, pairs.cluster),
@@ -297,7 +300,7 @@ def profile_from(readings: Readings, rates: Rates, null: PairingNull | None, lim
         consistency=repeatability.self_consistency(readings),
         null=null,
         n_pairs=pairs.n_complete,
-        n_vacuum=len(np.unique(probe.stimulus[probe.valid])),
+        n_vacuum=0 if rates.dark is None else round(rates.dark.n),
         ties_allowed=readings.ties_allowed,
         unit="task" if readings.tasks else "pair",
     )
@@ -358,7 +361,9 @@ def rates_of(readings: Readings) -> Rates:
     pairs = swap_pairs(same)
     rungs = readings.of_probe("ladder")
     steps = tuple(step for arm in _arms_shown(rungs) for step in ladder.ladder_steps(readings, arm))
-    estimates = _vacuum(readings) | _decomposition(same, pairs)
+    dark = vacuum.dark_current(readings.of_probe("vacuum"))
+    estimates = _vacuum(readings, dark) | _decomposition(same, pairs)
+    estimates["vacuum_difference"] = vacuum.vacuum_difference(dark, pairs.raw_preference())
     estimates["position_log_odds"] = _log_odds(pairs)
     estimates |= _different_subset(readings) | _ladder(readings, steps) | _natural(readings) | _validity(readings)
     if not readings.ties_allowed:
@@ -367,6 +372,7 @@ def rates_of(readings: Readings) -> Rates:
     return Rates(
         estimates=estimates,
         steps=steps,
+        dark=dark,
         pairs=pairs,
         missing=_missing(readings, pairs),
         unstable=repeatability.unstable_presentations(readings),
@@ -375,21 +381,12 @@ def rates_of(readings: Readings) -> Rates:
 
 def _hypotheses(readings: Readings, rates: Rates, model: ModelFinding, limits: Limits) -> tuple[Hypothesis, ...]:
     return confirmatory_family(
-        dark=vacuum.dark_current(readings.of_probe("vacuum")) if readings.ties_allowed else None,
+        dark=rates.dark if readings.ties_allowed else None,
         stable=rates.pairs.share("stable_cross_sensitivity"),
         positional=rates.pairs.share("positional_false_preference"),
         fit=model.fit,
         limits=limits,
     )
-
-
-def _diagnosed(readings: Readings, rates: Rates, model: ModelFinding) -> Diagnostics:
-    dark = vacuum.dark_current(readings.of_probe("vacuum"))
-    diagnostics = diagnose(model, dark=dark, raw=rates.pairs.raw_preference())
-    if readings.ties_allowed:
-        return diagnostics
-    fixed = {"vacuum_difference": Estimate.absent("not_applicable", NO_TIES)}
-    return replace(diagnostics, estimates=diagnostics.estimates | fixed)
 
 
 def _budget(model: ModelFinding, *, n_outcomes: int) -> Budget | None:
@@ -429,8 +426,9 @@ def characterise(readings: Readings, *, limits: Limits | None = None, seed: int 
     null = pairing_null(rates.pairs, rng=child_rng(seed, "pairing null"))
     empirical = rates.estimates["threshold_75_empirical"]
     model = measure(readings, supported_below_1=empirical.status == "bounded" and empirical.high == 1)
-    diagnostics = _diagnosed(readings, rates, model)
-    estimates = rates.estimates | model.estimates | prefix_resolution(readings) | diagnostics.estimates
+    diagnostics = diagnose(model)
+    estimates = rates.estimates | model.estimates | prefix_resolution(readings)
+    estimates["base_level_slope"] = diagnostics.base_level_slope
     if not readings.tasks:
         estimates = {key: replace(estimate, n_clusters=None) for key, estimate in estimates.items()}
     return Characterisation(

@@ -1,18 +1,16 @@
-"""Does the measurement model hold? Lapses, unequal quality steps, and whether a vacuum is judged like equal answers.
+"""Does the measurement model hold? What lapses would change, and whether the quality steps are equal.
 
-None of these changes an estimate of the model: they say how far it may be believed.
+Neither changes an estimate of the model: they say how far it may be believed.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from math import hypot
 
 import numpy as np
 from scipy.special import fdtrc
 
 from datasheet.analysis.derived import Uncertainty
-from datasheet.analysis.intervals import ClusteredShare
 from datasheet.analysis.measurement import MeasurementFit, fit_measurement, measurement_mode
 from datasheet.analysis.model import ModelFinding, one_thread
 from datasheet.analysis.pair_table import ModelTable
@@ -20,7 +18,6 @@ from datasheet.records import Estimate
 
 LAPSE_RATE = 0.02
 NEEDS_STEPS = "needs a ladder of at least three steps and three tasks, with the levels of the answers"
-NEEDS_VACUUM = "needs valid vacuum and same-quality readings of at least two tasks"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,39 +26,30 @@ class Diagnostics:
 
     Attributes
     ----------
-    estimates
-        By key: ``base_level_slope``, the change of the resolution with each requirement that the worse answer meets
-        already, and ``vacuum_difference``, dark current less raw false preference.
+    base_level_slope
+        Change of the resolution with each requirement that the worse answer meets already.
     lapse_sensitivity
         Resolution, criterion and position if the judge lapsed in 2% of calls; empty without a fit.
     steps_p
         p of the test that all quality steps are worth the same, whatever their size and base level; None without it.
     """
 
-    estimates: dict[str, Estimate]
+    base_level_slope: Estimate
     lapse_sensitivity: dict[str, float] = field(default_factory=dict)
     steps_p: float | None = None
 
 
-def diagnose(model: ModelFinding, *, dark: ClusteredShare | None, raw: ClusteredShare | None) -> Diagnostics:
-    """Hold a fitted model against its readings.
-
-    Parameters
-    ----------
-    dark, raw
-        Dark current and raw false preference; None is "not measured".
-    """
-    estimates = {"vacuum_difference": vacuum_difference(dark, raw)}
+def diagnose(model: ModelFinding) -> Diagnostics:
+    """Hold a fitted model against its readings."""
     if model.fit is None or model.made is None:
-        absent = Estimate.absent("not_measured", NEEDS_STEPS)
-        return Diagnostics(estimates={"base_level_slope": absent} | estimates)
+        return Diagnostics(base_level_slope=Estimate.absent("not_measured", NEEDS_STEPS))
     with one_thread():
         lapsed = measurement_mode(
             model.made.table, model.made.covariates, fixed=model.fixed, start=model.fit.theta, lapse_rate=LAPSE_RATE
         )
         steps_p, base_slope = _steps(model.made, model.fit, model.fixed)
     return Diagnostics(
-        estimates={"base_level_slope": base_slope} | estimates,
+        base_level_slope=base_slope,
         lapse_sensitivity={
             "lapse_rate": LAPSE_RATE,
             "resolution": lapsed.resolution,
@@ -91,26 +79,3 @@ def _steps(made: ModelTable, fit: MeasurementFit, fixed: tuple[str, ...]) -> tup
     ratio = max(0.0, 2 * (refit.log_likelihood - fit.log_likelihood))
     p = float(fdtrc(extra, fit.degrees_of_freedom, ratio / extra))
     return p, Uncertainty(fit=refit).linear("base_level") if names[-1] == "base_level" else needs
-
-
-def vacuum_difference(dark: ClusteredShare | None, raw: ClusteredShare | None) -> Estimate:
-    """Dark current less raw false preference: is an empty input judged with the criterion and position of equal ones?
-
-    Limits are Newcombe's from the two Wilson intervals (1998, Stat. Med. 17:873, method 10), here clustered ones; they
-    take the two shares to be independent, which errs on the wide side where tasks move both.
-    """
-    if dark is None or raw is None:
-        return Estimate.absent("not_measured", NEEDS_VACUUM)
-    n, difference = round(dark.n + raw.n), dark.share - raw.share
-    ends = dark.interval(), raw.interval()
-    if ends[0] is None or ends[1] is None:
-        return Estimate.absent("undetermined", NEEDS_VACUUM, n=n)
-    (dark_low, dark_high), (raw_low, raw_high) = ends[0], ends[1]
-    return Estimate(
-        estimate=difference,
-        low=difference - hypot(dark.share - dark_low, raw_high - raw.share),
-        high=difference + hypot(dark_high - dark.share, raw.share - raw_low),
-        n=n,
-        n_clusters=min(dark.n_clusters, raw.n_clusters),
-        method="Newcombe, from the clustered Wilson limits of both shares",
-    )

@@ -193,16 +193,12 @@ def _estimates(made: ModelTable, fit: MeasurementFit, *, supported_below_1: bool
         )
     if confounded:
         estimates |= {key: _flagged(estimates[key], *confounded) for key in curves}
-    if resolution.status == "measured":
-        estimates["noise_equivalent_delta_q"] = noise_equivalent(uncertainty)
-        if made.has_both_orders:
-            estimates["position_in_steps"] = ratio_to_resolution(uncertainty, "position")
-    else:
-        reason = f"the resolution is {resolution.status}"
-        for key in ("noise_equivalent_delta_q", "position_in_steps"):
-            estimates[key] = Estimate.absent("undetermined", reason, n=fit.n_pairs)
-    if not made.has_both_orders:
-        estimates["position_in_steps"] = Estimate.absent("not_measured", NEEDS_BOTH_ORDERS)
+    estimates["noise_equivalent_delta_q"] = _without_resolution(fit, resolution) or noise_equivalent(uncertainty)
+    estimates["position_in_steps"] = (
+        _in_steps(uncertainty, "position", resolution)
+        if made.has_both_orders
+        else Estimate.absent("not_measured", NEEDS_BOTH_ORDERS)
+    )
     if "log_task_spread" in fit.names and fit.free[fit.names.index("log_task_spread")]:
         flags = _prior_limited(fit, "log_task_spread")
         estimates["task_spread"] = uncertainty.transformed("log_task_spread", exp, *flags)
@@ -239,9 +235,14 @@ def _channels(made: ModelTable, uncertainty: Uncertainty, resolution: Estimate) 
 
 def _in_steps(uncertainty: Uncertainty, name: str, resolution: Estimate) -> Estimate:
     """A slope in quality steps, where the resolution is known well enough to divide by it."""
+    return _without_resolution(uncertainty.fit, resolution) or ratio_to_resolution(uncertainty, name)
+
+
+def _without_resolution(fit: MeasurementFit, resolution: Estimate) -> Estimate | None:
+    """What takes the place of a quantity that divides by the resolution; None where that was measured."""
     if resolution.status == "measured":
-        return ratio_to_resolution(uncertainty, name)
-    return Estimate.absent("undetermined", f"the resolution is {resolution.status}", n=uncertainty.fit.n_pairs)
+        return None
+    return Estimate.absent("undetermined", f"the resolution is {resolution.status}", n=fit.n_pairs)
 
 
 def _flagged(estimate: Estimate, *flags: str) -> Estimate:

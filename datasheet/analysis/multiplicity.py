@@ -14,14 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import log, sqrt
-from typing import Literal
 
-from scipy.special import ndtr, ndtri, stdtr
+from scipy.special import ndtri
 
-from datasheet.analysis.derived import Uncertainty
 from datasheet.analysis.intervals import ClusteredShare
 from datasheet.analysis.measurement import MeasurementFit
+from datasheet.analysis.point_null import Alternative, parameter_p, share_p
 from datasheet.analysis.profile import Limits
 
 
@@ -45,23 +43,10 @@ class Hypothesis:
 
     key: str
     null_value: float
-    alternative: Literal["greater", "two-sided"]
+    alternative: Alternative
     p: float | None
     adjusted_p: float | None = None
     rejected: bool = False
-
-
-def share_above_p(share: ClusteredShare, limit: float) -> float | None:
-    """One-sided p that a share is at most a limit, from the test whose inversion is its Wilson interval.
-
-    None with a single cluster, which tells nothing of the spread between clusters.
-    """
-    distance = (share.share - limit) / sqrt(limit * (1 - limit) / share.n_effective)
-    if share.independent:
-        return float(ndtr(-distance))
-    if share.n_clusters < 2:
-        return None
-    return float(stdtr(share.n_clusters - 1, -distance))
 
 
 def neutral_criterion(tie_share: float) -> float:
@@ -70,43 +55,24 @@ def neutral_criterion(tie_share: float) -> float:
 
 
 def _of_share(key: str, share: ClusteredShare | None, limit: float) -> Hypothesis:
-    p = None if share is None else share_above_p(share, limit)
+    p = None if share is None else share_p(share, limit, "greater")
     return Hypothesis(key=key, null_value=limit, alternative="greater", p=p)
 
 
-def _distance(fit: MeasurementFit | None, name: str, null_value: float) -> float | None:
-    """Distance of a parameter from a value in standard uncertainties; None where the fit does not speak of it."""
-    if fit is None or not fit.converged or not fit.free[fit.names.index(name)]:
-        return None
-    return (float(fit.theta[fit.names.index(name)]) - null_value) / Uncertainty(fit=fit).of(name)
+def _of_parameter(key: str, fit: MeasurementFit | None, value: float, alternative: Alternative) -> Hypothesis:
+    return Hypothesis(key=key, null_value=value, alternative=alternative, p=parameter_p(fit, key, value, alternative))
 
 
-def _of_fit(fit: MeasurementFit | None, limits: Limits) -> tuple[Hypothesis, Hypothesis]:
-    freedom = fit.degrees_of_freedom if fit is not None else 1
-    criterion = neutral_criterion(limits.conservative)
-    k, c = _distance(fit, "resolution", 0.0), _distance(fit, "log_criterion", log(criterion))
-    return (
-        Hypothesis(
-            key="resolution",
-            null_value=0.0,
-            alternative="two-sided",
-            p=None if k is None else 2 * float(stdtr(freedom, -abs(k))),
-        ),
-        Hypothesis(
-            key="criterion",
-            null_value=criterion,
-            alternative="greater",
-            p=None if c is None else float(stdtr(freedom, -c)),
-        ),
-    )
+def holm(p_values: Sequence[float | None]) -> list[float | None]:
+    """Holm's adjusted p values, in the order of the given ones: the running maximum of (m - rank) p, at most 1.
 
-
-def holm(p_values: Sequence[float]) -> list[float]:
-    """Holm's adjusted p values, in the order of the given ones: the running maximum of (m - rank) p, at most 1."""
-    adjusted = [0.0] * len(p_values)
+    None is no member of the family, and stays None.
+    """
+    adjusted: list[float | None] = [None] * len(p_values)
+    ranked = sorted((p, index) for index, p in enumerate(p_values) if p is not None)
     highest = 0.0
-    for rank, index in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
-        highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[index]))
+    for rank, (p, index) in enumerate(ranked):
+        highest = max(highest, min(1.0, (len(ranked) - rank) * p))
         adjusted[index] = highest
     return adjusted
 
@@ -134,14 +100,10 @@ def confirmatory_family(
         _of_share("dark_current", dark, limits.dark),
         _of_share("stable_cross_sensitivity", stable, limits.surface),
         _of_share("positional_false_preference", positional, limits.positional),
-        *_of_fit(fit, limits),
+        _of_parameter("resolution", fit, 0.0, "two-sided"),
+        _of_parameter("criterion", fit, neutral_criterion(limits.conservative), "greater"),
     )
-    tested = [hypothesis for hypothesis in family if hypothesis.p is not None]
-    if not tested:
-        return family
-    adjusted = holm([hypothesis.p for hypothesis in tested if hypothesis.p is not None])
-    decided = {
-        hypothesis.key: replace(hypothesis, adjusted_p=p, rejected=p <= limits.significance)
-        for hypothesis, p in zip(tested, adjusted, strict=True)
-    }
-    return tuple(decided.get(hypothesis.key, hypothesis) for hypothesis in family)
+    return tuple(
+        replace(hypothesis, adjusted_p=p, rejected=p is not None and p <= limits.significance)
+        for hypothesis, p in zip(family, holm([hypothesis.p for hypothesis in family]), strict=True)
+    )

@@ -1,8 +1,9 @@
-"""Two-sided p that a quantity has a given value: the tests whose inversion is the interval that a sheet prints."""
+"""p that a quantity has a given value, or at most that: the tests whose inversions are the limits on the sheet."""
 
 from __future__ import annotations
 
 from math import log, sqrt
+from typing import Literal
 
 from scipy.special import ndtr, stdtr
 
@@ -10,29 +11,40 @@ from datasheet.analysis.derived import Uncertainty
 from datasheet.analysis.intervals import ClusteredShare
 from datasheet.analysis.measurement import MeasurementFit
 
+Alternative = Literal["greater", "two-sided"]
 
-def share_p(share: ClusteredShare, value: float) -> float | None:
+
+def share_p(share: ClusteredShare, value: float, alternative: Alternative = "two-sided") -> float | None:
     """p that a share is a value: the score test, on n/deff with Student's t where readings come in clusters.
 
-    A value of 0 or 1 has no spread: p is 1 where the share is exactly that, else 0. None with a single cluster, which
+    A value of 0 or 1 has no spread: p is 1 where the share agrees with it, else 0. None with a single cluster, which
     tells nothing of the spread between clusters.
     """
     if not share.independent and share.n_clusters < 2:
         return None
     if not 0 < value < 1:
-        return float(share.share == value)
-    distance = -abs(share.share - value) / sqrt(value * (1 - value) / share.n_effective)
-    return 2 * float(ndtr(distance) if share.independent else stdtr(share.n_clusters - 1, distance))
+        return float(share.share <= value if alternative == "greater" else share.share == value)
+    distance = (share.share - value) / sqrt(value * (1 - value) / share.n_effective)
+    return _tail(distance, None if share.independent else share.n_clusters - 1, alternative)
 
 
-def parameter_p(fit: MeasurementFit, name: str, value: float) -> float | None:
+def parameter_p(
+    fit: MeasurementFit | None, name: str, value: float, alternative: Alternative = "two-sided"
+) -> float | None:
     """p that a parameter of the joint model is a value; that of the criterion is tested as its logarithm.
 
-    None where the fit does not speak of the parameter, or was not found.
+    None where there is no fit, it does not speak of the parameter, or was not found.
     """
     key = "log_criterion" if name == "criterion" else name
-    if key not in fit.names or not fit.free[fit.names.index(key)] or not fit.converged:
+    if fit is None or key not in fit.names or not fit.free[fit.names.index(key)] or not fit.converged:
         return None
     uncertainty = Uncertainty(fit=fit)
-    distance = abs(float(fit.theta[fit.names.index(key)]) - (log(value) if name == "criterion" else value))
-    return 2 * float(stdtr(fit.degrees_of_freedom, -distance / uncertainty.of(key)))
+    distance = float(fit.theta[fit.names.index(key)]) - (log(value) if name == "criterion" else value)
+    return _tail(distance / uncertainty.of(key), fit.degrees_of_freedom, alternative)
+
+
+def _tail(distance: float, degrees_of_freedom: int | None, alternative: Alternative) -> float:
+    """Chance of a distance in standard uncertainties: Student's t, or normal without degrees of freedom."""
+    below = -abs(distance) if alternative == "two-sided" else -distance
+    tail = float(ndtr(below) if degrees_of_freedom is None else stdtr(degrees_of_freedom, below))
+    return 2 * tail if alternative == "two-sided" else tail

@@ -175,19 +175,20 @@ def summary_remarks(sheet: Sheet) -> tuple[tuple[str, str], ...]:
     return tuple(_marks([row for row in sheet["characteristics"] if row["key"] in keys]).values())
 
 
-def _has_number(row: Mapping[str, Any]) -> bool:
+def has_number(row: Mapping[str, Any]) -> bool:
+    """A row that has an estimate or a limit."""
     return any(row[name] is not None for name in ("low", "estimate", "high"))
 
 
 def _section(name: str, rows: Sequence[Mapping[str, Any]]) -> Section:
     marks = _marks(rows)
-    found = [row for row in rows if _has_number(row)]
+    found = [row for row in rows if has_number(row)]
     return Section(
         name=name,
         title=SECTION_TITLES[name],
         groups=_groups([row for row in found if not _STEP.match(row["key"])], marks),
         step_groups=_groups([row for row in found if _STEP.match(row["key"])], marks),
-        absences=_absences(row for row in rows if not _has_number(row)),
+        absences=_absences(row for row in rows if not has_number(row)),
         remarks=tuple(marks.values()),
     )
 
@@ -251,7 +252,7 @@ def _absences(rows: Iterable[Mapping[str, Any]]) -> tuple[Absence, ...]:
 
 def _marks(rows: Sequence[Mapping[str, Any]]) -> Marks:
     """A mark and a sentence for each flag of some rows, and for each reason that several rows with a number share."""
-    often = Counter(row["reason"] for row in rows if _has_number(row))
+    often = Counter(row["reason"] for row in rows if has_number(row))
     sentences: dict[str, str] = {}
     for row in rows:
         for flag in row["flags"]:
@@ -295,7 +296,7 @@ def meanings(sheet: Sheet) -> tuple[tuple[str, str, str], ...]:
 def further_meanings(sheet: Sheet) -> tuple[tuple[str, str, str], ...]:
     """The glossary of what has a number and is not explained on the first page: enough for paper."""
     explained = {row["title"] for row in sheet["characteristics"] if row["key"] in sheet["summary"]["rows"]}
-    rows = filter(_has_number, sheet["characteristics"])
+    rows = filter(has_number, sheet["characteristics"])
     return _meanings(row for row in rows if row["title"] not in explained)
 
 
@@ -344,7 +345,7 @@ def fitted(sheet: Sheet) -> Fitted | None:
     threshold, length = by_key.get("threshold_75"), by_key.get("length_slope")
     return Fitted(
         points=points,
-        equal_length=length is not None and _has_number(length),
+        equal_length=length is not None and has_number(length),
         threshold=threshold["estimate"] if threshold else None,
-        doubt=threshold["reason"] if threshold and not _has_number(threshold) else "",
+        doubt=threshold["reason"] if threshold and not has_number(threshold) else "",
     )

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from datasheet.records import CHANNELS
+from datasheet.sheet.content import has_number
 from datasheet.sheet.formats import words
 from datasheet.sheet.spectrum import Pull, Spectrum
 
@@ -29,10 +30,10 @@ _NO_ROW = {"status": "not_measured", "reason": "no reading tells of it", "low": 
 def spectrum(sheet: Mapping[str, Any]) -> Spectrum | None:
     """The pulls in quality steps, or in sd where there are no steps to be had; None where no pull has a number."""
     by_key = {row["key"]: row for row in sheet["characteristics"]}
-    in_steps = [by_key.get(steps) for _, _, _, steps in _SOURCES]
-    fallback = "" if any(map(_has_number, in_steps)) else _reason(in_steps)
-    rows = [_row(by_key, slope if fallback else steps) for _, _, slope, steps in _SOURCES]
-    drawn = [(source, row) for source, row in zip(_SOURCES, rows, strict=True) if _has_number(row)]
+    in_steps = [_row(by_key, steps) for _, _, _, steps in _SOURCES]
+    fallback = "" if any(map(has_number, in_steps)) else _reason(in_steps)
+    rows = [_row(by_key, slope) for _, _, slope, _ in _SOURCES] if fallback else in_steps
+    drawn = [(source, row) for source, row in zip(_SOURCES, rows, strict=True) if has_number(row)]
     if not drawn:
         return None
     return Spectrum(
@@ -50,13 +51,9 @@ def _row(by_key: Mapping[str, Row], key: str) -> Row:
     return by_key.get(key, missing)
 
 
-def _has_number(row: Row | None) -> bool:
-    return row is not None and any(row[name] is not None for name in ("low", "estimate", "high"))
-
-
-def _reason(rows: Sequence[Row | None]) -> str:
+def _reason(rows: Sequence[Row]) -> str:
     """Why no pull is known in quality steps."""
-    reasons = [row["reason"] for row in rows if row is not None and row["status"] == "undetermined"]
+    reasons = [row["reason"] for row in rows if row["status"] == "undetermined"]
     return next(filter(None, reasons), "the sheet tells none in quality steps")
 
 
@@ -69,7 +66,7 @@ def _absences(rows: Sequence[Row]) -> tuple[tuple[str, str, str], ...]:
     """(status, names, reason) of what has no number, names of one reason together."""
     named: dict[tuple[str, str], list[str]] = {}
     for (name, _, _, _), row in zip(_SOURCES, rows, strict=True):
-        if not _has_number(row):
+        if not has_number(row):
             named.setdefault((words(row["status"]), row["reason"]), []).append(name)
     return tuple((status, _listed(names), reason) for (status, reason), names in named.items())
 

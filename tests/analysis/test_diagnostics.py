@@ -11,9 +11,10 @@ from observers import OBSERVERS, drawn, structure
 from statsmodels.stats.proportion import confint_proportions_2indep
 
 from datasheet.analysis.characterise import characterise
-from datasheet.analysis.diagnostics import LAPSE_RATE, vacuum_difference
+from datasheet.analysis.diagnostics import LAPSE_RATE
 from datasheet.analysis.intervals import clustered_share
 from datasheet.analysis.model import NO_TIES
+from datasheet.analysis.vacuum import vacuum_difference
 from datasheet.readings import Readings
 
 shown = cache(structure)

@@ -11,7 +11,8 @@ from statsmodels.stats.multitest import multipletests
 
 from datasheet.analysis.intervals import ClusteredShare, clustered_share
 from datasheet.analysis.measurement import MeasurementFit, parameter_names
-from datasheet.analysis.multiplicity import Hypothesis, confirmatory_family, holm, neutral_criterion, share_above_p
+from datasheet.analysis.multiplicity import Hypothesis, confirmatory_family, holm, neutral_criterion
+from datasheet.analysis.point_null import share_p
 from datasheet.analysis.profile import Limits
 
 LIMITS = Limits()
@@ -66,16 +67,16 @@ def test_a_share_is_rejected_exactly_where_its_lower_limit_is_beyond(
     value: float, limit: float, n: int, deff: float, clusters: int, iid: bool, significance: float
 ) -> None:
     observed = share(value, n=n, clusters=clusters, deff=deff, iid=iid)
-    p, lower = share_above_p(observed, limit), observed.lower(1 - significance)
+    p, lower = share_p(observed, limit, "greater"), observed.lower(1 - significance)
     assert p is not None
     if abs(lower - limit) > 1e-6:
         assert (p < significance) == (lower > limit)
 
 
 def test_p_of_a_share_is_that_of_the_score_test() -> None:
-    assert share_above_p(share(0.2, deff=1.0, iid=True), 0.1) == pytest.approx(norm.sf(0.1 / np.sqrt(0.09 / 60)))
-    assert share_above_p(share(0.2), 0.1) == pytest.approx(t.sf(0.1 / np.sqrt(0.09 / 40), 9))
-    assert share_above_p(share(0.2, clusters=1), 0.1) is None
+    assert share_p(share(0.2, deff=1.0, iid=True), 0.1, "greater") == pytest.approx(norm.sf(0.1 / np.sqrt(0.09 / 60)))
+    assert share_p(share(0.2), 0.1, "greater") == pytest.approx(t.sf(0.1 / np.sqrt(0.09 / 40), 9))
+    assert share_p(share(0.2, clusters=1), 0.1, "greater") is None
 
 
 def test_p_of_the_models_parameters() -> None:
@@ -139,7 +140,7 @@ def test_the_family_seldom_rejects_where_every_share_is_at_its_limit() -> None:
     nulls = (LIMITS.dark, LIMITS.surface, LIMITS.positional)
     for _ in range(studies):
         shares = [clustered_share(rng.binomial(6, null, 20).astype(float), np.full(20, 6.0)) for null in nulls]
-        p = [share_above_p(observed, null) for observed, null in zip(shares, nulls, strict=True)]
+        p = [share_p(observed, null, "greater") for observed, null in zip(shares, nulls, strict=True)]
         false += min(value for value in p if value is not None) < LIMITS.significance / len(nulls)
     assert 0.01 < false / studies < 0.06
 
