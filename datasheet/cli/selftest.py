@@ -22,13 +22,9 @@ def selftest(as_json: bool) -> int:
     \b
     datasheet selftest
     """
-    from datasheet.workflows.selftest import FAULTS
-    from datasheet.workflows.selftest import selftest as tested_by_faults
+    from datasheet.workflows.selftest import selftest as plant_and_measure
 
-    names = [fault.name for fault in FAULTS]
-    result = tested_by_faults(
-        progress=lambda fault: say(f"{names.index(fault.name) + 1}/{len(names)} {fault.name.replace('_', ' ')}")
-    )
+    result = plant_and_measure(progress=lambda number, of, fault: say(f"{number}/{of} {fault.replace('_', ' ')}"))
     if as_json:
         put_json(result.as_dict())
     else:

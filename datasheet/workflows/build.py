@@ -13,7 +13,7 @@ from typing import Any
 
 from datasheet.analysis.characterise import characterise
 from datasheet.config import Config
-from datasheet.errors import DatasheetError, StimulusError, TrialLogError
+from datasheet.errors import DatasheetError, StimulusError
 from datasheet.identity import content_id
 from datasheet.judge.base import Judge
 from datasheet.judge.catalogue import DEFAULT_JUDGE, JudgeSpec, find_judge, make_judge
@@ -25,8 +25,9 @@ from datasheet.stimulus.bank_gates import check_bank
 from datasheet.stimulus.design import plan
 from datasheet.stimulus.lexicon import make_lexicon
 from datasheet.trials.log import TrialLog
-from datasheet.trials.pending import Planned, pending
-from datasheet.trials.runner import Progress, RunOutcome, run
+from datasheet.trials.pending import pending
+from datasheet.trials.runner import Progress, RunOutcome
+from datasheet.workflows.asking import ask
 from datasheet.workflows.context import LOG_NAME, sheet_context
 from datasheet.workflows.documents import Documents, write_documents
 from datasheet.workflows.instrument import Instrument
@@ -132,7 +133,9 @@ def build(
     )
     outcome = None
     if to_ask:
-        outcome = asyncio.run(_ask(judge, planned, log_path, described, options.concurrency, progress))
+        outcome = asyncio.run(
+            ask(planned, judge, log_path, described, concurrency=options.concurrency, progress=progress)
+        )
         if outcome.paused is not None:
             return BuildResult(folder=folder, outcome=outcome)
     with TrialLog.read(log_path) as log:
@@ -172,26 +175,6 @@ def _make(spec: JudgeSpec, bank: TaskBank, concurrency: int) -> Judge:
     if spec.adapter == "replay":
         return replay_judge(Path(spec.target))
     return make_judge(spec, lexicon=make_lexicon(bank), connections=concurrency)
-
-
-async def _ask(
-    judge: Judge,
-    planned: list[Planned],
-    log_path: Path,
-    described: Mapping[str, str],
-    concurrency: int,
-    progress: Callable[[Progress], None] | None,
-) -> RunOutcome:
-    try:
-        await judge.open()
-        try:
-            log_path.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as problem:
-            raise TrialLogError(f"the folder {log_path.parent} can't be made: {problem.strerror}") from None
-        with TrialLog.open(log_path, instrument=described) as log:
-            return await run(planned, judge, log, concurrency=concurrency, progress=progress)
-    finally:
-        await judge.close()
 
 
 def _command(options: BuildOptions, spec_name: str) -> str:

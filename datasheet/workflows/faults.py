@@ -71,17 +71,14 @@ def true_values(dials: Dials, readings: Readings) -> dict[str, float]:
     """
     values = {
         "dark_current": _dark_current(dials),
-        "positional_false_preference": 0.0,
-        "stable_cross_sensitivity": 0.0,
-        "self_consistency": 0.0,
+        **_of_equal_pairs(dials, readings),
         "p_correct_5": _p_correct(dials, 5),
         "position": dials.position,
         "length_slope": dials.length,
         "filler_slope": dials.filler,
         "invalid_rate": dials.invalid_rate,
+        **{f"channel_slope@{channel}": float(getattr(dials, channel)) for channel in CHANNELS},
     }
-    values |= _of_equal_pairs(dials, readings)
-    values |= {f"channel_slope@{channel}": float(getattr(dials, channel)) for channel in CHANNELS}
     if not dials.lapse_rate:
         values["resolution"] = dials.sensitivity
         if dials.criterion:
@@ -134,8 +131,3 @@ def _cells(dials: Dials, *, mean: float, position: float) -> np.ndarray[tuple[in
         lapse_rate=dials.lapse_rate,
     )
     return cell_probabilities(parameters, 1.0)
-
-
-def clean_values(readings: Readings) -> dict[str, float]:
-    """What each quantity is without any fault."""
-    return true_values(CLEAN, readings)

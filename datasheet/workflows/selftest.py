@@ -15,7 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from datasheet.analysis import ladder, repeatability, vacuum, validity
+from datasheet.analysis import ladder, repeatability, validity
 from datasheet.analysis.characterise import Characterisation, characterise
 from datasheet.analysis.intervals import ClusteredShare
 from datasheet.analysis.multiplicity import holm
@@ -28,13 +28,13 @@ from datasheet.stimulus.bank import TaskBank, load_bank
 from datasheet.stimulus.design import plan
 from datasheet.stimulus.lexicon import make_lexicon
 from datasheet.trials.log import TrialLog
-from datasheet.trials.runner import run
+from datasheet.workflows.asking import ask
 from datasheet.workflows.context import LOG_NAME
-from datasheet.workflows.faults import FAULTS, Fault, clean_values, true_values
+from datasheet.workflows.faults import CLEAN, FAULTS, Fault, true_values
 from datasheet.workflows.instrument import Instrument
 from datasheet.workflows.logged import read_run
 
-__all__ = ["FAULTS", "SelfTest", "Tested", "selftest"]
+__all__ = ["SelfTest", "Tested", "selftest"]
 
 SIGNIFICANCE = 0.05
 _BANK, _PROMPT, _CONCURRENCY = "english", "default", 64
@@ -137,23 +137,24 @@ class SelfTest:
         }
 
 
-def selftest(faults: Sequence[Fault] = FAULTS, *, progress: Callable[[Fault], None] = lambda _: None) -> SelfTest:
+def selftest(
+    faults: Sequence[Fault] = FAULTS, *, progress: Callable[[int, int, str], None] = lambda *_: None
+) -> SelfTest:
     """Plant each fault, measure the judge that has it, and hold every quantity against its true value.
 
     Parameters
     ----------
     progress
-        Told of each fault before its judge is asked.
+        Told of each fault before its judge is asked: its number, how many there are, its name.
     """
     bank = load_bank(_BANK)
     rows: list[Tested] = []
     for seed, fault in enumerate(faults):
-        progress(fault)
+        progress(seed + 1, len(faults), fault.name)
         readings = asked(fault, bank, seed=seed)
         rows += _held(fault, readings, characterise(readings))
-    testable = [row for row in rows if row.p is not None]
-    adjusted = iter(holm([row.p for row in testable if row.p is not None]))
-    return SelfTest(tested=tuple(replace(row, adjusted_p=next(adjusted)) if row.p is not None else row for row in rows))
+    adjusted = holm([row.p for row in rows])
+    return SelfTest(tested=tuple(replace(row, adjusted_p=p) for row, p in zip(rows, adjusted, strict=True)))
 
 
 def asked(fault: Fault, bank: TaskBank, *, seed: int) -> Readings:
@@ -164,22 +165,22 @@ def asked(fault: Fault, bank: TaskBank, *, seed: int) -> Readings:
     described = instrument.described(bank, design=fault.design, seed=0, repeats=None)
     with TemporaryDirectory() as folder:
         path = Path(folder) / LOG_NAME
-        with TrialLog.open(path, instrument=described) as log:
-            asyncio.run(run(planned, judge, log, concurrency=_CONCURRENCY))
+        asyncio.run(ask(planned, judge, path, described, concurrency=_CONCURRENCY))
         with TrialLog.read(path) as log:
             return read_run(log, instrument.variant).readings
 
 
 def _held(fault: Fault, readings: Readings, found: Characterisation) -> list[Tested]:
     """Each quantity of a judge beside its true value."""
-    truths, clean, shares = true_values(fault.dials, readings), clean_values(readings), _shares(readings, found)
+    truths, clean = true_values(fault.dials, readings), true_values(CLEAN, readings)
+    shares = _shares(readings, found)
 
     def p(key: str, value: float) -> float | None:
-        share = shares.get(key)
-        if share is not None:
-            return share_p(share, value)
-        fit, name = found.model.fit, key.removeprefix("channel_slope@").removesuffix("_slope")
-        return None if fit is None or key in shares else parameter_p(fit, name, value)
+        if key not in shares:
+            name = key.removeprefix("channel_slope@").removesuffix("_slope")
+            return parameter_p(found.model.fit, name, value)
+        share = shares[key]
+        return None if share is None else share_p(share, value)
 
     return [
         Tested(
@@ -201,7 +202,7 @@ def _shares(readings: Readings, found: Characterisation) -> dict[str, ClusteredS
     """The quantities that are shares, with what their tests rest on."""
     top = next((step for step in found.rates.steps if (step.arm, step.delta_q) == (ladder.PREFIX_ARM, 5)), None)
     return {
-        "dark_current": vacuum.dark_current(readings.of_probe("vacuum")),
+        "dark_current": found.rates.dark,
         "stable_cross_sensitivity": found.rates.pairs.share("stable_cross_sensitivity"),
         "positional_false_preference": found.rates.pairs.share("positional_false_preference"),
         "p_correct_5": None if top is None else top.p_correct,

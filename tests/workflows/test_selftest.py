@@ -41,33 +41,22 @@ def test_every_fault_comes_back_and_nowhere_else(command: Command) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "dials", "leak"),
+    ("name", "dials", "key", "failure"),
     [
-        ("dark current", {"position": 0.6}, "position"),
-        ("criterion", {"length": 3.0}, "length_slope"),
-        ("filler", {"invalid_rate": 0.05}, "invalid_rate"),
-        ("length", {"surface": 0.9, "noise": 0.44}, "stable_cross_sensitivity"),
+        ("dark current", {"position": 0.6}, "position", "leak"),
+        ("criterion", {"length": 3.0}, "length_slope", "leak"),
+        ("filler", {"invalid_rate": 0.05}, "invalid_rate", "leak"),
+        ("length", {"surface": 0.9, "noise": 0.44}, "stable_cross_sensitivity", "leak"),
+        ("dark current", {"vacuum_criterion": 5.0}, "dark_current", "missed"),
+        ("position", {"position": 0.0}, "position", "missed"),
+        ("length", {"length": 0.0}, "length_slope", "missed"),
+        ("call noise", {"surface": 0.0, "noise": 1.0}, "self_consistency", "missed"),
     ],
 )
-def test_a_fault_that_nobody_declared_is_a_leak(
-    monkeypatch: pytest.MonkeyPatch, name: str, dials: dict[str, float], leak: str
+def test_a_fault_that_nobody_declared_is_a_leak_and_one_that_is_not_there_is_missed(
+    monkeypatch: pytest.MonkeyPatch, name: str, dials: dict[str, float], key: str, failure: str
 ) -> None:
-    assert failures(outcome_with(monkeypatch, BY_NAME[name], **dials))[leak] == "leak"
-
-
-@pytest.mark.parametrize(
-    ("name", "dials", "key"),
-    [
-        ("dark current", {"vacuum_criterion": 5.0}, "dark_current"),
-        ("position", {"position": 0.0}, "position"),
-        ("length", {"length": 0.0}, "length_slope"),
-        ("call noise", {"surface": 0.0, "noise": 1.0}, "self_consistency"),
-    ],
-)
-def test_a_fault_that_is_not_there_is_missed(
-    monkeypatch: pytest.MonkeyPatch, name: str, dials: dict[str, float], key: str
-) -> None:
-    assert failures(outcome_with(monkeypatch, BY_NAME[name], **dials))[key] == "missed"
+    assert failures(outcome_with(monkeypatch, BY_NAME[name], **dials))[key] == failure
 
 
 def test_a_failure_is_named_and_the_exit_code_is_1(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,42 @@
+"""Asking a judge what is planned: opened, asked into a trial log, and closed again whatever happens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from datasheet.errors import TrialLogError
+from datasheet.judge.base import Judge
+from datasheet.trials.log import TrialLog
+from datasheet.trials.pending import Planned
+from datasheet.trials.runner import Progress, RunOutcome, run
+
+
+async def ask(
+    planned: Sequence[Planned],
+    judge: Judge,
+    log_path: Path,
+    described: Mapping[str, str],
+    *,
+    concurrency: int,
+    progress: Callable[[Progress], None] | None = None,
+) -> RunOutcome:
+    """Ask a judge every planned trial that its log, which is made where there is none, has no reading of.
+
+    Raises
+    ------
+    JudgeError
+        The judge can't be asked.
+    TrialLogError
+        The log, or its folder, can't be made or written.
+    """
+    try:
+        await judge.open()
+        try:
+            log_path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as problem:
+            raise TrialLogError(f"the folder {log_path.parent} can't be made: {problem.strerror}") from None
+        with TrialLog.open(log_path, instrument=described) as log:
+            return await run(planned, judge, log, concurrency=concurrency, progress=progress)
+    finally:
+        await judge.close()
