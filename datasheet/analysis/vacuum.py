@@ -51,5 +51,5 @@ def vacuum_difference(dark: ClusteredShare | None, raw: ClusteredShare | None) -
         high=difference + hypot(dark_high - dark.share, raw.share - raw_low),
         n=n,
         n_clusters=min(dark.n_clusters, raw.n_clusters),
-        method="Newcombe, from the clustered Wilson limits of both shares",
+        method="Newcombe, clustered",
     )

@@ -244,7 +244,7 @@ DEFINITIONS = (
         unit="sd per step",
         section="model",
         conditions=_MODEL,
-        meaning="Standard deviations of evidence that one quality step is worth.",
+        meaning="Standard deviations of evidence a quality step.",
     ),
     Definition(
         key="criterion",
@@ -253,7 +253,7 @@ DEFINITIONS = (
         unit="sd",
         section="model",
         conditions=_MODEL,
-        meaning="How much evidence the judge wants before it prefers an answer.",
+        meaning="Evidence that the judge wants before it prefers.",
     ),
     Definition(
         key="position",
@@ -298,7 +298,7 @@ DEFINITIONS = (
         unit="quality steps",
         section="model",
         conditions=_MODEL,
-        meaning="The quality difference that is as large as the noise of a reading.",
+        meaning="A quality difference as large as a reading's noise.",
     ),
     Definition(
         key="length_slope",
@@ -307,7 +307,7 @@ DEFINITIONS = (
         unit="sd per 100 words",
         section="model",
         conditions=_MODEL,
-        meaning="Evidence that 100 more words are worth.",
+        meaning="Evidence that 100 more words add.",
     ),
     Definition(
         key="length_in_steps",
@@ -316,7 +316,7 @@ DEFINITIONS = (
         unit="quality steps",
         section="model",
         conditions=_MODEL,
-        meaning="Quality steps that 100 more words are worth.",
+        meaning="g divided by k.",
     ),
     Definition(
         key="filler_slope",
@@ -334,7 +334,7 @@ DEFINITIONS = (
         unit="quality steps",
         section="model",
         conditions=_MODEL,
-        meaning="Quality steps that 100 words of filler cost.",
+        meaning="h divided by k.",
     ),
     Definition(
         key="channel_slope",
@@ -361,8 +361,7 @@ DEFINITIONS = (
         unit="sd per step and level",
         section="model",
         conditions="joint model, ladder arms",
-        meaning="Change of the resolution with each requirement that the worse answer meets already; 0 where steps are "
-        "equal.",
+        meaning="Change of k a level; 0 if steps are equal.",
     ),
     Definition(
         key="vacuum_difference",
@@ -370,8 +369,8 @@ DEFINITIONS = (
         title="Vacuum less equal answers",
         unit="share",
         section="vacuum",
-        conditions="vacuum, and equal quality in both orders",
-        meaning="0 where a vacuum is judged with the criterion and the position of equal answers.",
+        conditions="vacuum, equal quality",
+        meaning="0 where a vacuum is judged as equal answers are.",
     ),
     Definition(
         key="unstable_share",

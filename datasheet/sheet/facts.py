@@ -177,6 +177,8 @@ def _plain(value: object) -> str:
         return ", ".join(f"{words(str(key))} {_plain(item)}" for key, item in value.items()) or "none"
     if isinstance(value, list | tuple):
         return ", ".join(map(_plain, value)) or "none"
+    if isinstance(value, float):
+        return f"{value:g}"
     return "not recorded" if value is None or value == "" else str(value)
 
 
