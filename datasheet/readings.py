@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from datasheet.errors import EstimationError
-from datasheet.records import ORDERS, OUTCOMES, PROBES
+from datasheet.label_columns import LABELS, LabelColumns
+from datasheet.records import ORDERS, OUTCOMES, PROBES, LabelLogProbabilities
 
 Codes = npt.NDArray[np.int32]
 Mask = npt.NDArray[np.bool_]
@@ -47,6 +48,7 @@ class ReadingRow:
     filler_b: int | None = None
     dose: int | None = None
     repeat: int = 0
+    labels: LabelLogProbabilities | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +57,8 @@ class Readings:
 
     The order of the rows that they were made from leaves no trace. Codes: ``probe``, ``order`` and ``outcome`` index
     ``PROBES``, ``ORDERS`` and ``OUTCOMES`` of :mod:`datasheet.records`; ``stimulus``, ``task``, ``arm`` and ``invalid``
-    index their own tables; -1 is "not known", "no outcome" or "not invalid". Lengths are in ``length_unit``.
+    index their own tables; -1 is "not known", "no outcome" or "not invalid". Lengths are in ``length_unit``. ``labels``
+    holds the log-probabilities of the labels, None where no reading has any.
     """
 
     stimulus: Codes
@@ -81,9 +84,12 @@ class Readings:
     ties_allowed: bool = True
     length_unit: str = "words"
     notes: tuple[str, ...] = field(default=())
+    labels: LabelColumns | None = None
 
     def __post_init__(self) -> None:
         lengths = {len(getattr(self, name)) for name in _CODES}
+        if self.labels is not None:
+            lengths.add(len(self.labels))
         if len(lengths) != 1:
             raise EstimationError(f"readings need columns of one length, found lengths {sorted(lengths)}")
         limits = {name: len(getattr(self, table)) for name, table in _TABLES.items()}
@@ -115,7 +121,7 @@ class Readings:
         """Columns from rows, in an order that depends on their content alone."""
         columns = ReadingColumns()
         for row in rows:
-            columns.add({name: getattr(row, name) for name in _CODES})
+            columns.add({name: getattr(row, name) for name in (*_CODES, "labels")})
         return columns.readings(ties_allowed=ties_allowed, length_unit=length_unit, notes=notes)
 
     @classmethod
@@ -138,6 +144,7 @@ class Readings:
                 ties_allowed=bool(columns["ties_allowed"]),
                 length_unit=str(columns["length_unit"]),
                 notes=tuple(columns.get("notes", ())),
+                labels=LabelColumns.from_columns(columns["labels"]) if "labels" in columns else None,
             )
         except (KeyError, TypeError, ValueError, OverflowError) as problem:
             raise EstimationError(f"the embedded readings can't be used: {problem!r}") from None
@@ -146,6 +153,8 @@ class Readings:
         """Columns and tables as plain lists, for JSON."""
         columns: dict[str, Any] = {name: getattr(self, name).tolist() for name in _CODES}
         columns |= {table: list(getattr(self, table)) for table in _TABLES.values()}
+        if self.labels is not None:
+            columns["labels"] = self.labels.to_columns()
         return columns | {
             "ties_allowed": self.ties_allowed,
             "length_unit": self.length_unit,
@@ -155,7 +164,8 @@ class Readings:
     def where(self, rows: Mask | npt.NDArray[np.intp]) -> Readings:
         """The readings that a mask keeps, or those of some row numbers; the tables stay as they are."""
         at = np.flatnonzero(rows) if rows.dtype == np.bool_ else rows
-        return replace(self, **{name: getattr(self, name)[at] for name in _CODES})
+        labels = None if self.labels is None else self.labels.where(at)
+        return replace(self, **{name: getattr(self, name)[at] for name in _CODES}, labels=labels)
 
     @property
     def valid(self) -> Mask:
@@ -193,6 +203,7 @@ class ReadingColumns:
     """Columns that readings are added to one by one, without an object for each: what large logs are read into.
 
     A value of a table gets the next code when it is first met; :meth:`readings` numbers the values in their own order.
+    Log-probabilities of labels take room for those readings alone that have them.
     """
 
     def __init__(self) -> None:
@@ -202,11 +213,18 @@ class ReadingColumns:
         self._coded = [(name, self._columns[name].append, codes) for name, codes in self._codes.items()]
         self._plain = [(name, column.append) for name, column in self._columns.items() if name not in self._codes]
 
+        self._labelled, self._labels = array("i"), {name: array("d") for name in LABELS}
+
     def __len__(self) -> int:
         return len(self._columns["stimulus"])
 
     def add(self, reading: Mapping[str, Any]) -> None:
         """Add a reading, its values by column; what is None or not there is not known, other names are left aside."""
+        labels = reading.get("labels")
+        if labels is not None:
+            self._labelled.append(len(self))
+            for name, values in self._labels.items():
+                values.append(getattr(labels, name))
         for name, append, codes in self._coded:
             value = reading.get(name)
             append(UNKNOWN if value is None else codes.setdefault(value, len(codes)))
@@ -235,14 +253,25 @@ class ReadingColumns:
     ) -> Readings:
         """The readings (those that a mask keeps, if given), in an order that depends on their content alone."""
         columns: dict[str, Any] = {name: self.codes(name) for name in _CODES}
-        if kept is not None:
-            columns = {name: column[kept] for name, column in columns.items()}
+        rows = np.arange(len(self)) if kept is None else np.flatnonzero(kept)
+        columns = {name: column[rows] for name, column in columns.items()}
         tables: dict[str, Any] = {}
         for name, table in _TABLES.items():
             columns[name], tables[table] = _by_value(columns[name], tuple(self._codes[name]))
         at = np.lexsort([columns[name] for name in ("repeat", "order", "stimulus")])
-        columns = {name: column[at] for name, column in columns.items()}
+        columns = {name: column[at] for name, column in columns.items()} | {"labels": self._label_columns(rows[at])}
         return Readings(**columns, **tables, ties_allowed=ties_allowed, length_unit=length_unit, notes=notes)
+
+    def _label_columns(self, rows: npt.NDArray[np.intp]) -> LabelColumns | None:
+        """Those of some rows; None where none of them has any."""
+        if not np.isin(rows, self._labelled).any():
+            return None
+        columns = {}
+        for name, values in self._labels.items():
+            column = np.full(len(self), np.nan if name == "floor" else -np.inf)
+            column[np.array(self._labelled)] = values
+            columns[name] = column[rows]
+        return LabelColumns(**columns)
 
 
 def _by_value(codes: Codes, values: tuple[str, ...]) -> tuple[Codes, tuple[str, ...]]:

@@ -105,6 +105,8 @@ class Request:
         For each outcome that the prompt allows, a reply text that says so (what a simulated observer writes).
     response_schema
         JSON Schema of the reply where the prompt asks for JSON, else None.
+    top_logprobs
+        Number of candidates wanted at the first token of the reply, with their log-probabilities; None wants none.
     """
 
     key: str
@@ -114,6 +116,7 @@ class Request:
     replies: Mapping[Outcome, str]
     response_schema: Mapping[str, object] | None = None
     max_tokens: int = 256
+    top_logprobs: int | None = None
     repeat: int = 0
 
 
@@ -164,6 +167,24 @@ class Reply:
     model: str = ""
     fingerprint: str = ""
     logprobs: tuple[tuple[str, float], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelLogProbabilities:
+    """Natural log-probabilities of a prompt's labels at the first token of one reply.
+
+    Attributes
+    ----------
+    first, tie, second
+        -inf where the label is not among the listed candidates.
+    floor
+        The smallest listed log-probability: what is not listed lies below.
+    """
+
+    first: float
+    tie: float
+    second: float
+    floor: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

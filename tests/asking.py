@@ -14,12 +14,26 @@ MESSAGES = (("system", "You compare."), ("user", "Compare."))
 
 
 def request(
-    text: str | None = None, *, messages: tuple = MESSAGES, schema: dict | None = None, repeat: int = 0
+    text: str | None = None,
+    *,
+    messages: tuple = MESSAGES,
+    schema: dict | None = None,
+    repeat: int = 0,
+    top_logprobs: int | None = None,
 ) -> Request:
     """A request of these messages; ``text`` alone takes the place of the user's."""
     if text is not None:
         messages = (MESSAGES[0], ("user", text))
-    return Request(key="k", messages=messages, first="x", second="y", replies={}, response_schema=schema, repeat=repeat)
+    return Request(
+        key="k",
+        messages=messages,
+        first="x",
+        second="y",
+        replies={},
+        response_schema=schema,
+        repeat=repeat,
+        top_logprobs=top_logprobs,
+    )
 
 
 async def ask_together(judge: Judge, *requests: Request) -> list[Reply | BaseException]:

@@ -8,7 +8,8 @@ from pathlib import Path
 import datasheet
 
 PACKAGE = Path(datasheet.__file__).parent
-BASE = {"readings", "records", "identity", "seeds", "config", "errors", "files", "resources", "strict_json", "visible"}
+BASE = {"readings", "label_columns", "records", "identity", "seeds", "config", "errors", "files", "resources"}
+BASE |= {"strict_json", "visible"}
 
 # What the modules of a room may import of our own, besides their own room.
 ALLOWED = {
@@ -19,7 +20,7 @@ ALLOWED = {
     "judge": BASE,
     "trials": {"judge.base", *BASE},
     "exchange": BASE,
-    "analysis": {"readings", "records", "seeds", "errors"},
+    "analysis": {"readings", "label_columns", "records", "seeds", "errors"},
     "sheet": {"analysis", *BASE},
 }
 

@@ -20,6 +20,7 @@ from datasheet.analysis.pair_table import dosed
 from datasheet.analysis.pairing_null import PairingNull, pairing_null
 from datasheet.analysis.presentations import share_of
 from datasheet.analysis.profile import Evidence, Limits, Profile, profile_of
+from datasheet.analysis.soft_readings import soft_characteristics
 from datasheet.analysis.swap_pairs import CLASSES, SwapPairs, swap_pairs
 from datasheet.analysis.validity import MissingBounds
 from datasheet.errors import EstimationError
@@ -429,6 +430,7 @@ def characterise(readings: Readings, *, limits: Limits | None = None, seed: int 
     diagnostics = diagnose(model)
     estimates = rates.estimates | model.estimates | prefix_resolution(readings)
     estimates["base_level_slope"] = diagnostics.base_level_slope
+    estimates |= soft_characteristics(readings, hard_threshold=model.estimates["threshold_75"])
     if not readings.tasks:
         estimates = {key: replace(estimate, n_clusters=None) for key, estimate in estimates.items()}
     return Characterisation(

@@ -12,8 +12,9 @@ from scipy.special import fdtrc
 
 from datasheet.analysis.derived import Uncertainty
 from datasheet.analysis.measurement import MeasurementFit, fit_measurement, measurement_mode
-from datasheet.analysis.model import ModelFinding, one_thread
+from datasheet.analysis.model import ModelFinding
 from datasheet.analysis.pair_table import ModelTable
+from datasheet.analysis.threads import one_thread
 from datasheet.records import Estimate
 
 LAPSE_RATE = 0.02

@@ -6,13 +6,10 @@ slot) the profile likelihood without that parameter's prior gives the bound. A w
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from math import exp, sqrt
 
 import numpy as np
-from threadpoolctl import ThreadpoolController
 
 from datasheet.analysis.derived import (
     Uncertainty,
@@ -28,6 +25,7 @@ from datasheet.analysis.evidence import MISSING, PairTable
 from datasheet.analysis.ladder import PREFIX_ARM
 from datasheet.analysis.measurement import MeasurementFit, fit_measurement
 from datasheet.analysis.pair_table import LENGTH_UNIT, LENGTHS, ModelTable, model_table
+from datasheet.analysis.threads import one_thread
 from datasheet.readings import Readings
 from datasheet.records import Estimate
 
@@ -69,16 +67,6 @@ class ModelFinding:
     fit: MeasurementFit | None = None
     fixed: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-
-
-_THREADS = ThreadpoolController()
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """The matrices are small: threads of the linear algebra library would wait for each other longer than compute."""
-    with _THREADS.limit(limits=1, user_api="blas"):
-        yield
 
 
 def _absent(reason: str) -> dict[str, Estimate]:

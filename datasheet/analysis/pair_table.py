@@ -79,7 +79,7 @@ def model_table(readings: Readings) -> ModelTable | None:
         contents[order] = content
     stimulus = rows.stimulus[first]
     repeats = np.bincount(stimulus)
-    names, covariates = _covariates(rows.where(first))
+    names, covariates = covariates_of(rows.where(first))
     delta_q = np.maximum(rows.delta_q[first], 0).astype(np.float64)
     cluster = clusters(rows)[first]
     outcomes = np.column_stack([delta_q, contents["ab"], contents["ba"]])
@@ -125,8 +125,8 @@ def _rounded(names: tuple[str, ...], covariates: Numbers, outcomes: Numbers) -> 
     return rounded, width
 
 
-def _covariates(pairs: Readings) -> tuple[tuple[str, ...], Numbers]:
-    """Length and filler differences where the arms tell them from quality, and the dose of each channel.
+def covariates_of(pairs: Readings) -> tuple[tuple[str, ...], Numbers]:
+    """Length and filler differences where the arms tell them from quality, and the dose of each channel, a row each.
 
     On the prefix arm length grows with quality, so length is a covariate only with other arms beside it.
     """

@@ -23,10 +23,12 @@ _LEAST_GAIN = 1e-10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NormalRegression:
-    """Coefficients, shape (p,), and the standard deviation of what they leave, in the unit of the values."""
+    """Coefficients, shape (p,), the standard deviation of what they leave, in the unit of the values, and the log
+    likelihood at both."""
 
     coefficients: Numbers
     residual_sd: float
+    log_likelihood: float
 
     def residuals(self, values: Numbers, censored: Codes, design: Numbers, rng: np.random.Generator) -> Numbers:
         """Residuals in standard deviations; a censored one is drawn from what lies beyond its limit.
@@ -61,39 +63,69 @@ def fit_tobit(values: Numbers, censored: Codes, design: Numbers) -> NormalRegres
     """
     known = censored == 0
     n_known, n_regressors = int(known.sum()), design.shape[1]
-    if n_known <= n_regressors or np.linalg.matrix_rank(design[known]) < n_regressors:
+    if n_known <= n_regressors:
         return None
-    coefficients = np.linalg.lstsq(design[known], values[known], rcond=None)[0]
-    left = values[known] - design[known] @ coefficients
-    residual_sd = float(np.sqrt(left @ left / (n_known - n_regressors)))
+    by_parameter = np.column_stack([-design, values])
+    triangle = np.asarray(np.linalg.qr(by_parameter[known], mode="r"))
+    if np.linalg.matrix_rank(triangle[:-1, :-1]) < n_regressors:
+        return None
+    left = abs(float(triangle[-1, -1]))
+    residual_sd = left / float(np.sqrt(n_known - n_regressors))
     if residual_sd <= _LEAST_RESIDUAL * max(1.0, float(np.abs(values[known]).max())):
         return None
+    coefficients = np.linalg.solve(triangle[:-1, :-1], -triangle[:-1, -1])
+    sample = _Sample(n_known=n_known, known=triangle.T @ triangle, beyond=by_parameter[~known], side=censored[~known])
+    scaled = np.append(coefficients, 1.0) / residual_sd
     if not known.all():
-        scaled = _maximum(values, censored, design, np.append(coefficients, 1.0) / residual_sd)
-        coefficients, residual_sd = scaled[:-1] / scaled[-1], 1 / float(scaled[-1])
-    return NormalRegression(coefficients=coefficients, residual_sd=residual_sd)
+        scaled = _maximum(sample, scaled)
+    return NormalRegression(
+        coefficients=scaled[:-1] / scaled[-1],
+        residual_sd=1 / float(scaled[-1]),
+        log_likelihood=sample.log_likelihood(scaled),
+    )
 
 
-def log_likelihood(scaled: Numbers, values: Numbers, censored: Codes, design: Numbers) -> float:
-    """Log likelihood at (coefficients over sd, one over sd)."""
-    residuals = values * scaled[-1] - design @ scaled[:-1]
-    known = censored == 0
-    beyond = log_ndtr(-censored[~known] * residuals[~known])
-    at = np.log(scaled[-1]) - 0.5 * residuals[known] ** 2 - _LOG_ROOT_2PI
-    return float(at.sum() + beyond.sum())
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Sample:
+    """What the likelihood takes of the data, in Olsen's parameters: (coefficients over sd, one over sd).
+
+    Residuals in standard deviations are linear in them: ``known`` is the sum of squares and products of what multiplies
+    them over the known values, shape (p + 1, p + 1); ``beyond`` has a row for each of the others.
+    """
+
+    n_known: int
+    known: Numbers
+    beyond: Numbers
+    side: Codes
+
+    def log_likelihood(self, scaled: Numbers) -> float:
+        squares = float(scaled @ self.known @ scaled)
+        tails = float(log_ndtr(-self.side * (self.beyond @ scaled)).sum())
+        return self.n_known * (float(np.log(scaled[-1])) - _LOG_ROOT_2PI) - squares / 2 + tails
+
+    def newton_step(self, scaled: Numbers) -> tuple[Numbers, float]:
+        """The step, and twice the gain that it promises."""
+        inside = -self.side * (self.beyond @ scaled)
+        hazard = np.exp(-0.5 * inside**2 - _LOG_ROOT_2PI - log_ndtr(inside))
+        gradient = self.beyond.T @ (-self.side * hazard) - self.known @ scaled
+        information = (self.beyond.T * (hazard * (inside + hazard))) @ self.beyond + self.known
+        gradient[-1] += self.n_known / scaled[-1]
+        information[-1, -1] += self.n_known / scaled[-1] ** 2
+        step = np.linalg.solve(information, gradient)
+        return step, float(gradient @ step)
 
 
-def _maximum(values: Numbers, censored: Codes, design: Numbers, scaled: Numbers) -> Numbers:
+def _maximum(sample: _Sample, scaled: Numbers) -> Numbers:
     """Newton's steps, each halved until it gains."""
-    reached = log_likelihood(scaled, values, censored, design)
+    reached = sample.log_likelihood(scaled)
     for _ in range(_MOST_STEPS):
-        step, gain = _newton_step(scaled, values, censored, design)
+        step, gain = sample.newton_step(scaled)
         if gain < _LEAST_GAIN:
             break
         for _ in range(_MOST_STEPS):
             candidate = scaled + step
             if candidate[-1] > 0:
-                found = log_likelihood(candidate, values, censored, design)
+                found = sample.log_likelihood(candidate)
                 if found > reached:
                     scaled, reached = candidate, found
                     break
@@ -101,20 +133,3 @@ def _maximum(values: Numbers, censored: Codes, design: Numbers, scaled: Numbers)
         else:
             break
     return scaled
-
-
-def _newton_step(scaled: Numbers, values: Numbers, censored: Codes, design: Numbers) -> tuple[Numbers, float]:
-    """The step, and twice the gain that it promises."""
-    by_parameter = np.column_stack([-design, values])  # of the residuals in standard deviations
-    residuals = by_parameter @ scaled
-    known = censored == 0
-    inside = -censored * residuals
-    hazard = np.exp(-0.5 * inside**2 - _LOG_ROOT_2PI - log_ndtr(inside))
-    slope = np.where(known, -residuals, -censored * hazard)
-    curvature = np.where(known, 1.0, hazard * (inside + hazard))
-    gradient = by_parameter.T @ slope
-    information = (by_parameter.T * curvature) @ by_parameter
-    gradient[-1] += known.sum() / scaled[-1]
-    information[-1, -1] += known.sum() / scaled[-1] ** 2
-    step = np.linalg.solve(information, gradient)
-    return step, float(gradient @ step)

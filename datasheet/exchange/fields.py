@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from math import inf, log
 from typing import Any
 
 from datasheet.errors import VerdictLogError
-from datasheet.records import ORDERS, OUTCOMES, PROBES
+from datasheet.label_columns import MASS_TOLERANCE
+from datasheet.records import ORDERS, OUTCOMES, PROBES, LabelLogProbabilities
 
 DEFAULT_ARM = {"ladder": "prefix", "same_quality": "same_subset"}
 """What a row without an arm is read as: the arms of the published protocol."""
 
 KNOWN_UNUSED = (
     *("answer_a", "answer_b", "maker_a", "maker_b", "human", "humans", "raw", "strength", "slice", "at"),
-    *("p_first", "p_second", "p_tie", "score_a", "score_b", "checklist_a", "checklist_b", "reported_model"),
+    *("score_a", "score_b", "checklist_a", "checklist_b", "reported_model"),
     *("trial", "finish_reason", "refusal", "prompt_tokens", "completion_tokens", "latency_s", "fingerprint"),
     *("reasoning", "logprobs"),
 )
@@ -22,6 +24,7 @@ KNOWN_UNUSED = (
 
 _ARM = re.compile(r"[A-Za-z0-9_-]{0,40}")
 _UNEXPLAINED = "unexplained"
+_SHARES = ("p_first", "p_tie", "p_second")
 
 
 def text_of(value: Any, field: str, where: str) -> str | None:
@@ -52,6 +55,12 @@ def _length(value: Any, field: str, where: str) -> int | None:
     raise VerdictLogError(f"{where}: {field!r} should be a length of 0 or more, found {value!r:.80}")
 
 
+def _probability(value: Any, field: str, where: str) -> float | None:
+    if value is None or (isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1):
+        return value
+    raise VerdictLogError(f"{where}: {field!r} should be a probability from 0 to 1, found {value!r:.80}")
+
+
 def _one_of(*allowed: str) -> Callable[[Any, str, str], str]:
     def check(value: Any, field: str, where: str) -> str:
         if isinstance(value, str) and value in allowed:
@@ -73,6 +82,7 @@ CHECKS: Mapping[str, Callable[[Any, str, str], Any]] = {
     **dict.fromkeys(("ties_allowed", "abstained"), _boolean),
     **dict.fromkeys(("delta_q", "dose", "level_a", "level_b", "repeat"), _whole),
     **dict.fromkeys(("length_a", "length_b", "filler_b"), _length),
+    **dict.fromkeys(("p_first", "p_tie", "p_second", "p_floor"), _probability),
     "order": _one_of(*ORDERS),
     "probe": _one_of(*PROBES),
     "verdict": _verdict,
@@ -116,7 +126,27 @@ def complete_reading(given: dict[str, Any], where: str) -> bool:
     given["abstained"] = given.get("abstained") or False
     given["repeat"] = given.get("repeat") or 0
     given["delta_q"] = _delta_q(given, probe, where)
+    given["labels"] = _labels(given, where)
     return arm is None and probe in DEFAULT_ARM
+
+
+def _labels(given: Mapping[str, Any], where: str) -> LabelLogProbabilities | None:
+    """Log-probabilities of the labels where a row gives any; what it leaves out lies below p_floor, or its smallest."""
+    shares = {field: given[field] for field in _SHARES if given.get(field)}
+    floor = given.get("p_floor") or min(shares.values(), default=None)
+    if floor is None:
+        return None
+    total = sum(shares.values())
+    if total > 1 + MASS_TOLERANCE:
+        raise VerdictLogError(f"{where}: {' + '.join(shares)} should be at most 1, found {total:.6g}")
+    low = [field for field, share in shares.items() if share < floor * (1 - MASS_TOLERANCE)]
+    if low:
+        raise VerdictLogError(
+            f"{where}: {low[0]!r} is {shares[low[0]]:.6g}, below p_floor {floor:.6g}, the smallest probability that "
+            "was listed: leave out (or give as null) what was not listed"
+        )
+    first, tie, second = (log(shares[field]) if field in shares else -inf for field in _SHARES)
+    return LabelLogProbabilities(first=first, tie=tie, second=second, floor=log(floor))
 
 
 def _delta_q(given: Mapping[str, Any], probe: str, where: str) -> int | None:

@@ -39,8 +39,8 @@ _SETTINGS = {
     "max_tokens": 'set the judge\'s max_tokens_field = "max_completion_tokens", or a smaller max_tokens',
     "max_completion_tokens": 'set the judge\'s max_tokens_field = "max_tokens", or a smaller max_tokens',
     "response_format": 'set the judge\'s json_mode to another of "off", "json_object" and "json_schema"',
-    "logprobs": "leave the judge's logprobs unset",
-    "top_logprobs": "leave the judge's logprobs unset, or ask for fewer",
+    "logprobs": "leave the judge's logprobs unset, or set it to 0 where it is the prompt that asks for candidates",
+    "top_logprobs": "ask for fewer with the judge's own logprobs (0 asks for none, whatever the prompt wants)",
 }
 _EXTRA_SETTING = "take it out of the judge's extra_body"
 
@@ -67,7 +67,8 @@ class OpenAIJudge:
         How a reply's JSON Schema is asked for: ``"json_schema"`` (OpenAI, vLLM), ``"json_object"`` with the schema
         beside it (llama.cpp), or not at all.
     logprobs
-        Number of candidates asked for at each token of the reply.
+        Number of candidates asked for at each token of the reply, whatever the prompt asks for; 0 asks for none. None
+        leaves it to the prompt.
     system_role
         ``"merge"`` puts the system text in front of the first user message, for models without a system role.
     timeout_s
@@ -142,8 +143,7 @@ class OpenAIJudge:
         self._fixed_fields: dict[str, object] = {"model": model}
         if temperature is not None:
             self._fixed_fields["temperature"] = temperature
-        if logprobs is not None:
-            self._fixed_fields |= {"logprobs": True, "top_logprobs": logprobs}
+        self._logprobs = logprobs
         self._fixed_fields |= extra
         self._endpoint = Endpoint(
             base_url=base_url, call_path=_CHAT, api_key_env=api_key_env, timeout_s=timeout_s, connections=connections
@@ -215,6 +215,9 @@ class OpenAIJudge:
             messages = _merged(messages)
         body = {**self._fixed_fields, "messages": messages}
         body[self._max_tokens_field] = self._max_tokens or request.max_tokens
+        candidates = request.top_logprobs if self._logprobs is None else self._logprobs
+        if candidates:
+            body |= {"logprobs": True, "top_logprobs": candidates}
         if self._seed is not None:
             body["seed"] = self._seed + request.repeat
         if request.response_schema is not None and self._json_mode == "json_object":

@@ -10,7 +10,8 @@ The evidence for the answer shown first is ::
 with Q the requirements that an answer meets, u a standard normal draw for each unordered pair (negative for the other
 order), e one for each call and z one for each task. The reading is ``first`` where x > criterion, ``second`` where
 x < -criterion, else ``tie``. With ``surface² + noise² = 1`` the dials are the parameters k, c, b and rho = surface² of
-the measurement model. All draws are hashes of a seed and the texts: the same question gets the same reading.
+the measurement model. All draws are hashes of a seed and the texts: the same question gets the same reading. Where
+candidates are asked for, they are read out of the same x (:mod:`datasheet.judge.readout`).
 """
 
 from __future__ import annotations
@@ -18,13 +19,14 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, fields
 from functools import lru_cache
 from statistics import NormalDist
 from types import MappingProxyType
 
 from datasheet.errors import UsageError
+from datasheet.judge.readout import Candidates, candidates, label_shares, lapsed_shares
 from datasheet.records import CHANNELS, OUTCOMES, Lexicon, Outcome, Reply, Request, word_count
 
 _UNPARSABLE = "Thank you. The texts have been read."
@@ -64,6 +66,8 @@ class Dials:
         Probability of a reading drawn from the allowed outcomes at random.
     invalid_rate
         Probability of a reply that holds no verdict.
+    readout_scale
+        s: evidence in which the odds of a label change by a factor e, where its log-probability is asked for.
     """
 
     sensitivity: float = 0.9
@@ -85,6 +89,7 @@ class Dials:
     injection: float = 0.0
     lapse_rate: float = 0.0
     invalid_rate: float = 0.0
+    readout_scale: float = 0.4
 
     def __post_init__(self) -> None:
         for dial in fields(self):
@@ -106,6 +111,7 @@ _RANGES = {
     "noise": _NOT_NEGATIVE,
     "lapse_rate": _RATE,
     "invalid_rate": _RATE,
+    "readout_scale": (1e-3, _MOST),
 }
 
 
@@ -199,35 +205,50 @@ class SimulatedJudge:
     async def ask(self, request: Request) -> Reply:
         """A reply in the prompt's own form; takes no time, and lets other tasks run."""
         await asyncio.sleep(0)
-        text = self._answer(request)
+        text, listed = self._answer(request)
         return Reply(
             text=text,
             finish_reason="stop",
             prompt_tokens=sum(word_count(content) for _, content in request.messages),
             completion_tokens=word_count(text),
             model=self.model,
+            logprobs=listed,
         )
 
-    def _answer(self, request: Request) -> str:
+    def _answer(self, request: Request) -> tuple[str, Candidates]:
+        """The text of a reply, and its candidates where they are asked for."""
         dials = self._dials
         draws = self._call_draws(request)
         if _uniform(draws, 1) < dials.invalid_rate:
-            return _UNPARSABLE
+            return _UNPARSABLE, self._listed(request, {})
         allowed = [outcome for outcome in OUTCOMES if outcome in request.replies]
         if _uniform(draws, 2) < dials.lapse_rate:
-            return request.replies[allowed[int(_uniform(draws, 3) * len(allowed))]]
+            drawn = allowed[int(_uniform(draws, 3) * len(allowed))]
+            return request.replies[drawn], self._listed(request, lapsed_shares(drawn, allowed))
         evidence = self._evidence(request) + dials.noise * _normal.inv_cdf(_uniform(draws, 0))
-        return request.replies[self._outcome(evidence, request, coin=_uniform(draws, 4) < 0.5)]
+        criterion = self._criterion(request)
+        outcome = self._outcome(evidence, criterion, allowed, coin=_uniform(draws, 4) < 0.5)
+        shares = label_shares(evidence, criterion, dials.readout_scale, allowed)
+        return request.replies[outcome], self._listed(request, shares)
 
-    def _outcome(self, evidence: float, request: Request, *, coin: bool) -> Outcome:
-        if "tie" in request.replies:
-            criterion = self._dials.criterion
-            if request.first == request.second and self._dials.vacuum_criterion is not None:
-                criterion = self._dials.vacuum_criterion
-            if abs(evidence) <= criterion:
-                return "tie"
+    def _criterion(self, request: Request) -> float:
+        if request.first == request.second and self._dials.vacuum_criterion is not None:
+            return self._dials.vacuum_criterion
+        return self._dials.criterion
+
+    @staticmethod
+    def _outcome(evidence: float, criterion: float, allowed: Collection[Outcome], *, coin: bool) -> Outcome:
+        if "tie" in allowed and abs(evidence) <= criterion:
+            return "tie"
         # Without ties the sign decides, and a coin where there is not even a sign.
         return "first" if evidence > 0 or (evidence == 0 and coin) else "second"
+
+    @staticmethod
+    def _listed(request: Request, shares: Mapping[Outcome, float]) -> Candidates:
+        """The candidates that are asked for: the labels of the outcomes, and other words."""
+        if request.top_logprobs is None:
+            return ()
+        return candidates({request.replies[outcome]: share for outcome, share in shares.items()}, request.top_logprobs)
 
     def _evidence(self, request: Request) -> float:
         """Evidence for the first text but for the noise of the call."""

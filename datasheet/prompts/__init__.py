@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datasheet.prompts.labels import label_log_probabilities, read_labels
 from datasheet.prompts.parsing import INVALID_REASONS, PARSER, REASON_SENTENCES, parse, parse_text
 from datasheet.prompts.render import canonical_replies, contains_verdict_syntax, render, response_schema
 from datasheet.prompts.variant import PromptVariant, load_variant, variant_content, variant_from_content, variant_names
@@ -13,9 +14,11 @@ __all__ = [
     "PromptVariant",
     "canonical_replies",
     "contains_verdict_syntax",
+    "label_log_probabilities",
     "load_variant",
     "parse",
     "parse_text",
+    "read_labels",
     "render",
     "response_schema",
     "variant_content",

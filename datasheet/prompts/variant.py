@@ -30,11 +30,13 @@ _FIELDS: Mapping[str, type] = {
     "abstention": str,
     "verdict_stands": str,
     "max_tokens": int,
+    "top_logprobs": int,
 }
 _KIND_WORDS = {str: "text", int: "a whole number", dict: "a table"}
-_OPTIONAL = ("description", "abstention")
+_OPTIONAL = ("description", "abstention", "top_logprobs")
 _TEXTS = ("name", "system", "user", "rubric")
 _MOST_TOKENS = 1_000_000
+_MOST_CANDIDATES = 1_000
 _MAX_BYTES = 200_000
 
 
@@ -55,6 +57,9 @@ class PromptVariant:
     verdict_stands
         ``"whole"``: the reply is the verdict, so that two different ones conflict. ``"last"``: text may come before
         it, and the last one counts.
+    top_logprobs
+        Number of candidates that the judge is asked for at its one token, where the log-probabilities of the labels are
+        to be read; None asks for none.
     """
 
     name: str
@@ -65,6 +70,7 @@ class PromptVariant:
     abstention: str | None
     verdict_stands: Stands
     max_tokens: int
+    top_logprobs: int | None = None
     system: str
     user: str
     rubric: str
@@ -77,19 +83,9 @@ class PromptVariant:
     @property
     def prompt_hash(self) -> str:
         """Content hash of all that shapes a reading: everything but the name, the title and the description."""
-        return content_id(
-            [
-                "prompt",
-                self.schema,
-                dict(self.labels),
-                self.abstention,
-                self.verdict_stands,
-                self.max_tokens,
-                self.system,
-                self.user,
-                self.rubric,
-            ]
-        )
+        shaping = ["prompt", self.schema, dict(self.labels), self.abstention, self.verdict_stands, self.max_tokens]
+        asked = [] if self.top_logprobs is None else [self.top_logprobs]
+        return content_id([*shaping, *asked, self.system, self.user, self.rubric])
 
     @property
     def rubric_hash(self) -> str:
@@ -124,6 +120,8 @@ def load_variant(name_or_folder: str) -> PromptVariant:
 def variant_content(variant: PromptVariant) -> str:
     """All of a variant as JSON, so that a log can be read later without the folder that it came from."""
     held = {item.name: getattr(variant, item.name) for item in fields(variant)}
+    if variant.top_logprobs is None:
+        del held["top_logprobs"]  # as it was before there were any: an earlier log holds the same text
     return canonical_json(held | {"labels": [list(label) for label in variant.labels.items()]})  # keeps their order
 
 
@@ -140,7 +138,7 @@ def variant_from_content(text: str) -> PromptVariant:
     except (ValueError, RecursionError) as error:
         raise PromptError(f"stored prompt variant: expected JSON, found other text ({error})") from None
     known = {item.name for item in fields(PromptVariant)}
-    if not isinstance(held, dict) or set(held) != known:
+    if not isinstance(held, dict) or set(held) | {"top_logprobs"} != known:
         found = ", ".join(sorted(held)) if isinstance(held, dict) else type(held).__name__
         raise PromptError(
             f"stored prompt variant: expected an object of {', '.join(sorted(known))}, found {found[:200]}"
@@ -180,6 +178,7 @@ def _load(folder: Path) -> PromptVariant:
         abstention=settings.get("abstention"),
         verdict_stands=settings["verdict_stands"],
         max_tokens=settings["max_tokens"],
+        top_logprobs=settings.get("top_logprobs"),
         system=_text(system) if system.is_file() else "",
         user=_text(folder / "user.txt"),
         rubric=_text(own_rubric if own_rubric.is_file() else _shipped() / "rubric.txt"),
@@ -235,6 +234,11 @@ def _value_faults(settings: Mapping[str, Any]) -> list[str]:
     if not 1 <= settings["max_tokens"] <= _MOST_TOKENS:
         found = str(settings["max_tokens"])[:20]
         faults.append(f"max_tokens must be at least 1 and at most {_MOST_TOKENS:,}, not {found}")
+    candidates = settings.get("top_logprobs", 1)
+    if not 1 <= candidates <= _MOST_CANDIDATES:
+        faults.append(f"top_logprobs must be at least 1 and at most {_MOST_CANDIDATES:,}, not {str(candidates)[:20]}")
+    if "top_logprobs" in settings and settings["schema"] != "single_token":
+        faults.append(f"top_logprobs needs the schema single_token, not {settings['schema']!r}: a label is read there")
     labels = settings["labels"]
     faults += [
         f"label {label!r} must stand for one of {', '.join(OUTCOMES)}, not {outcome!r}"

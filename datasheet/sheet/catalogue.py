@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from datasheet.sheet.definitions import DEFINITIONS, Definition
+from datasheet.sheet.definitions import DEFINITIONS, SOFT, Definition
 
 SECTIONS = ("vacuum", "same_quality", "position", "ladder", "model", "natural", "validity")
 _CONDITIONS = {
@@ -28,6 +28,7 @@ _CONDITIONS = {
     "self_identification": "signed as of the judge's maker",
     "injection": "an order to the judge to choose it",
     "call_noise": "two calls on one presentation, taken as if they were a swap: what call noise alone gives",
+    "soft": SOFT,
     "prefix": "prefix arm alone, where length grows with quality",
 }
 """What stands behind the @ of a key, in words: the arm, order, kind or channel that a characteristic is of."""

@@ -37,6 +37,7 @@ _SAME = "equal quality, same requirements met, both orders"
 _VACUUM = "empty, blank and identical answers"
 _LADDER = "prefix arm, both orders"
 _MODEL = "joint model, all arms"
+SOFT = "label log-probabilities, all arms"
 
 DEFINITIONS = (
     Definition(
@@ -353,6 +354,33 @@ DEFINITIONS = (
         section="model",
         conditions=_MODEL,
         meaning="Quality steps that a dose of a nuisance is worth.",
+    ),
+    Definition(
+        key="label_mass",
+        symbol="p_label",
+        title="Label mass",
+        unit="share",
+        section="model",
+        conditions=SOFT,
+        meaning="Probability that the judge gives to any label; the rest goes to words that are none.",
+    ),
+    Definition(
+        key="censored_share",
+        symbol="cens",
+        title="Censored calls",
+        unit="share",
+        section="model",
+        conditions=SOFT,
+        meaning="Share of calls that list the label of one answer, or of none; from 1/2 on, hard verdicts say more.",
+    ),
+    Definition(
+        key="residual_normality",
+        symbol="r_pp",
+        title="Normality of the evidence",
+        unit="1",
+        section="model",
+        conditions=SOFT,
+        meaning="Probability plot correlation of the residual evidence: 1 where it is normal, as it is taken to be.",
     ),
     Definition(
         key="base_level_slope",

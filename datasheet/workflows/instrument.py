@@ -75,6 +75,7 @@ class Instrument:
                 replies=replies,
                 response_schema=schema,
                 max_tokens=self.variant.max_tokens,
+                top_logprobs=self.variant.top_logprobs,
                 repeat=trial.repeat,
             )
             planned.append((trial, request))

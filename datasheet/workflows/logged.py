@@ -10,7 +10,7 @@ from typing import Any
 from datasheet.analysis.operation import operation_of
 from datasheet.errors import PromptError, TrialLogError
 from datasheet.judge.openai import looks_truncated
-from datasheet.prompts import PromptVariant, parse
+from datasheet.prompts import PromptVariant, parse, read_labels
 from datasheet.prompts.parsing import OFF_FORMAT, REASON_SENTENCES
 from datasheet.prompts.variant import variant_from_content
 from datasheet.readings import ReadingRow, Readings
@@ -52,7 +52,7 @@ def variant_of(log: TrialLog) -> PromptVariant:
     return variant
 
 
-def reading_row(logged: LoggedReading, verdict: Verdict) -> ReadingRow:
+def reading_row(variant: PromptVariant, logged: LoggedReading, verdict: Verdict) -> ReadingRow:
     """The reading that a logged reply and its verdict make."""
     known = logged.level_a is not None and logged.level_b is not None
     return ReadingRow(
@@ -72,6 +72,7 @@ def reading_row(logged: LoggedReading, verdict: Verdict) -> ReadingRow:
         length_b=logged.length_b,
         filler_b=logged.filler_b,
         dose=logged.dose,
+        labels=read_labels(variant, logged.reply),
     )
 
 
@@ -79,7 +80,7 @@ def read_run(log: TrialLog, variant: PromptVariant, keys: Collection[str] | None
     """The readings of a log (only those of ``keys``, if given), parsed, with how the judge ran."""
     held = list(log.readings(None if keys is None else set(keys)))
     verdicts = [parse(variant, logged.reply) for logged in held]
-    rows = [reading_row(logged, verdict) for logged, verdict in zip(held, verdicts, strict=True)]
+    rows = [reading_row(variant, logged, verdict) for logged, verdict in zip(held, verdicts, strict=True)]
     dates = sorted(logged.at for logged in held)
     failures = log.failures()
     operation: dict[str, Any] = {
@@ -135,6 +136,12 @@ def _reply_notes(variant: PromptVariant, held: list[LoggedReading], verdicts: li
     off_format = sum(OFF_FORMAT in verdict.flags or verdict.invalid == "no_verdict" for verdict in verdicts)
     if off_format and variant.schema == "json":
         notes.append(f"{off_format} of {len(verdicts)} replies are not the JSON that the prompt asks for.")
+    bare = sum(not logged.reply.logprobs for logged in held) if variant.top_logprobs else 0
+    if bare:
+        notes.append(
+            f"{bare} of {len(held)} replies list no candidates, although the prompt asks for their log-probabilities: "
+            "they are in no soft reading."
+        )
     for reason, count in sorted(Counter(verdict.invalid for verdict in verdicts if verdict.invalid).items()):
         notes.append(f"{reason.replace('_', ' ')}, {count} of {len(verdicts)}: {REASON_SENTENCES[reason]}")
     filtered = sorted(

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from math import exp
 from pathlib import Path
 from typing import Any
 
 from datasheet.errors import UsageError
 from datasheet.exchange.verdict_log import write_verdict_log
 from datasheet.prompts import PARSER, PromptVariant, parse
+from datasheet.records import LabelLogProbabilities
 from datasheet.trials.log import TrialLog
 from datasheet.workflows.context import LOG_NAME
 from datasheet.workflows.logged import reading_row, variant_of
 
+_LEAST_LOGPROB = -700.0  # below, a probability is no number that a float can hold
 _HEADER_TEXTS = (
     *("judge", "judge_id", "adapter", "model", "prompt", "prompt_hash", "rubric_hash"),
     *("bank", "bank_hash", "language", "design"),
@@ -67,7 +70,7 @@ def export(source: Path, target: Path, *, raw: bool = True, force: bool = False)
 def _rows(log: TrialLog, variant: PromptVariant, *, raw: bool) -> Iterator[Mapping[str, Any]]:
     for logged in log.readings():
         reply = logged.reply
-        row = reading_row(logged, parse(variant, reply))
+        row = reading_row(variant, logged, parse(variant, reply))
         yield {
             "pair": row.stimulus,
             "order": row.order,
@@ -85,6 +88,7 @@ def _rows(log: TrialLog, variant: PromptVariant, *, raw: bool) -> Iterator[Mappi
             "length_b": row.length_b,
             "filler_b": row.filler_b,
             "dose": row.dose,
+            **_probabilities(row.labels),
             "trial": logged.key,
             "reported_model": reply.model or None,
             "finish_reason": reply.finish_reason or None,
@@ -98,3 +102,11 @@ def _rows(log: TrialLog, variant: PromptVariant, *, raw: bool) -> Iterator[Mappi
             "at": logged.at,
             "raw": reply.text if raw else None,
         }
+
+
+def _probabilities(labels: LabelLogProbabilities | None) -> dict[str, float]:
+    """Probabilities by slot of what a reply's candidates list, and of the least likely of them."""
+    if labels is None:
+        return {}
+    listed = {"p_first": labels.first, "p_tie": labels.tie, "p_second": labels.second, "p_floor": labels.floor}
+    return {field: min(exp(logprob), 1.0) for field, logprob in listed.items() if logprob > _LEAST_LOGPROB}

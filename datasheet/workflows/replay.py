@@ -59,7 +59,17 @@ def _reply(row: Mapping[str, Any], where: str) -> Reply:
         prompt_tokens=count_of(row.get("prompt_tokens")),
         completion_tokens=count_of(row.get("completion_tokens")),
         latency_s=seconds_of(row.get("latency_s")) or 0.0,
+        logprobs=_candidates(row.get("logprobs")),
     )
+
+
+def _candidates(listed: object) -> tuple[tuple[str, float], ...]:
+    """Candidates as the export writes them; none where they are anything else."""
+    pairs = listed if isinstance(listed, list) else []
+    well_formed = all(
+        isinstance(pair, list) and [type(part) for part in pair] in ([str, float], [str, int]) for pair in pairs
+    )
+    return tuple((token, float(logprob)) for token, logprob in pairs) if well_formed else ()
 
 
 def _words(row: Mapping[str, Any], field: str) -> str:

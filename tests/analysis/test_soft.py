@@ -9,15 +9,16 @@ import numpy as np
 import pytest
 from scipy import stats
 from scipy.optimize import minimize
+from scipy.special import ndtri
 from statsmodels.regression.linear_model import OLS
 
 from datasheet.analysis.derived import threshold
-from datasheet.analysis.soft import LabelLogProbabilities, SoftMeasurement, soft_measurement
+from datasheet.analysis.soft import MOST_PARTS, SoftMeasurement, soft_measurement
 from datasheet.analysis.tobit import fit_tobit
+from datasheet.label_columns import LabelColumns
 from datasheet.records import Estimate
 
 HARD = Estimate(estimate=1.5, low=1.0, high=2.0, n=300)
-LABELS = {"A": "first", "B": "second", "C": "tie"}
 STEPS = np.repeat([1, 2, 3, 4, 5, 0], [50, 40, 30, 20, 10, 60])  # the published design, in both orders
 OBSERVERS = {
     "mid": (0.6, 0.5, 0.3, 0.4),
@@ -32,17 +33,28 @@ OBSERVERS = {
 class Ladder:
     """Calls of an observer: evidence X, and the log-probabilities of its labels at a readout scale and a floor."""
 
-    def __init__(self, name: str, *, scale: float, floor: float, copies: int = 1, seed: int = 1) -> None:
+    def __init__(
+        self,
+        name: str,
+        *,
+        scale: float,
+        floor: float,
+        copies: int = 1,
+        seed: int = 1,
+        tasks: int = 10,
+        tau: float = 0.0,
+    ) -> None:
         k, c, b, rho = OBSERVERS[name]
         rng = np.random.default_rng(seed)
         steps = np.tile(STEPS, copies)
         stable = np.sqrt(rho) * rng.standard_normal(len(steps))
         self.delta_q = np.tile(steps, 2).astype(np.int32)
         self.order = np.repeat([0, 1], len(steps)).astype(np.int32)
-        self.cluster = np.tile(np.arange(len(steps)) % 10, 2).astype(np.int32)
+        self.cluster = np.tile(np.arange(len(steps)) % tasks, 2).astype(np.int32)
+        slopes = k * np.exp(tau * ndtri((np.arange(tasks) + 0.5) / tasks))[self.cluster]
         noise = np.sqrt(1 - rho) * rng.standard_normal(2 * len(steps))
         shown_first = np.where(self.order == 0, 1, -1)
-        evidence = k * self.delta_q + b * shown_first + np.tile(stable, 2) + noise
+        evidence = slopes * self.delta_q + b * shown_first + np.tile(stable, 2) + noise
         lean = shown_first * evidence
         first, second = -np.logaddexp(0, (c - lean) / scale), -np.logaddexp(0, (c + lean) / scale)
         # P_tie = 1 - σ(u) - σ(v), in logs: σ(u) σ(v) (exp(-u-v) - 1)
@@ -50,16 +62,18 @@ class Ladder:
         self.listed = [np.where(column < log(floor), -inf, column) for column in (first, tie, second)]
         self.floor = log(floor)
 
-    def labels(self) -> LabelLogProbabilities:
+    def labels(self) -> LabelColumns:
         first, tie, second = self.listed
-        return LabelLogProbabilities(first=first, tie=tie, second=second, floor=np.full(len(first), self.floor))
+        return LabelColumns(first=first, tie=tie, second=second, floor=np.full(len(first), self.floor))
 
-    def clipped(self) -> LabelLogProbabilities:
+    def clipped(self) -> LabelColumns:
         """As one would do it without a censored model: what is not listed is put at the floor."""
-        first, tie, second = (np.maximum(column, self.floor) for column in self.listed)
-        return LabelLogProbabilities(first=first, tie=tie, second=second, floor=np.full(len(first), self.floor))
+        columns = [np.maximum(column, self.floor) for column in self.listed]
+        excess = np.log(np.exp(columns).sum(axis=0))
+        first, tie, second, floor = (column - excess for column in (*columns, np.full(len(excess), self.floor)))
+        return LabelColumns(first=first, tie=tie, second=second, floor=floor)
 
-    def measured(self, labels: LabelLogProbabilities | None = None) -> SoftMeasurement:
+    def measured(self, labels: LabelColumns | None = None) -> SoftMeasurement:
         return soft_measurement(
             labels or self.labels(),
             delta_q=self.delta_q,
@@ -178,7 +192,7 @@ def test_the_interval_is_the_delete_a_task_jackknife() -> None:
         kept = ladder.cluster != task
         columns = {name: getattr(ladder.labels(), name)[kept] for name in ("first", "tie", "second", "floor")}
         part = soft_measurement(
-            LabelLogProbabilities(**columns),
+            LabelColumns(**columns),
             delta_q=ladder.delta_q[kept],
             order=ladder.order[kept],
             cluster=ladder.cluster[kept],
@@ -236,7 +250,7 @@ def test_censoring_leaves_normal_residuals_normal_and_outliers_show() -> None:
     heavy.delta_q[swapped] = 5 - heavy.delta_q[swapped]
     odd = heavy.labels()
     outlying = soft_measurement(
-        LabelLogProbabilities(
+        LabelColumns(
             first=np.where(swapped, odd.first - 60, odd.first), tie=odd.tie, second=odd.second, floor=odd.floor - 90
         ),
         delta_q=heavy.delta_q,
@@ -248,7 +262,7 @@ def test_censoring_leaves_normal_residuals_normal_and_outliers_show() -> None:
     assert outlying.normality < 0.99
 
 
-def small(labels: LabelLogProbabilities, tasks: int = 3) -> SoftMeasurement:
+def small(labels: LabelColumns, tasks: int = 3, *, ties_allowed: bool = True) -> SoftMeasurement:
     n = len(labels.first)
     return soft_measurement(
         labels,
@@ -256,21 +270,20 @@ def small(labels: LabelLogProbabilities, tasks: int = 3) -> SoftMeasurement:
         order=(np.arange(n) // 4 % 2).astype(np.int32),
         cluster=(np.arange(n) % tasks).astype(np.int32),
         hard_threshold=HARD,
+        ties_allowed=ties_allowed,
     )
 
 
-def made(n: int, *, tie: float = -2.0, floor: float = -30.0, ties_allowed: bool = True) -> LabelLogProbabilities:
+def made(n: int, *, tie: float = -2.0, floor: float = -30.0) -> LabelColumns:
     rng = np.random.default_rng(5)
     a_first = np.where(np.arange(n) // 4 % 2 == 0, 1, -1)
     lean = a_first * 0.8 * (np.arange(n) % 4) + rng.standard_normal(n)
     first, second = -0.2 - np.logaddexp(0, -lean), -0.2 - np.logaddexp(0, lean)
-    return LabelLogProbabilities(
-        first=first, tie=np.full(n, tie), second=second, floor=np.full(n, floor), ties_allowed=ties_allowed
-    )
+    return LabelColumns(first=first, tie=np.full(n, tie), second=second, floor=np.full(n, floor))
 
 
 def test_where_no_tie_is_allowed_there_is_no_criterion() -> None:
-    found = small(made(48, tie=-inf, ties_allowed=False))
+    found = small(made(48, tie=-inf), ties_allowed=False)
     assert found.criterion.status == "not_applicable"
     k, b = found.resolution.estimate, found.position.estimate
     expected = threshold(np.array([k, b, -100.0, 0.0, 0.0]))
@@ -296,12 +309,13 @@ def test_calls_without_any_label_are_counted_apart() -> None:
     whole = made(48)
     blank = np.arange(48) >= 40
     found = small(
-        LabelLogProbabilities(
-            **{name: np.where(blank, -inf, getattr(whole, name)) for name in ("first", "tie", "second", "floor")}
+        LabelColumns(
+            **{name: np.where(blank, -inf, getattr(whole, name)) for name in ("first", "tie", "second")},
+            floor=np.where(blank, np.nan, whole.floor),
         )
     )
     assert (found.n_calls, found.n_unread, found.resolution.n) == (40, 8, 40)
-    none = small(LabelLogProbabilities(**dict.fromkeys(("first", "tie", "second", "floor"), np.full(4, -inf))))
+    none = small(LabelColumns(**dict.fromkeys(("first", "tie", "second"), np.full(4, -inf)), floor=np.full(4, np.nan)))
     assert (none.resolution.status, none.n_unread, none.label_mass) == ("not_measured", 4, None)
     assert "ask the judge for log-probabilities" in none.resolution.reason
     assert none.preferred_threshold == HARD
@@ -311,7 +325,7 @@ def test_a_call_that_lists_neither_answer_is_censored() -> None:
     whole = made(48)
     only_tie = np.arange(48) < 16
     found = small(
-        LabelLogProbabilities(
+        LabelColumns(
             first=np.where(only_tie, -inf, whole.first),
             tie=whole.tie,
             second=np.where(only_tie, -inf, whole.second),
@@ -324,28 +338,52 @@ def test_a_call_that_lists_neither_answer_is_censored() -> None:
 
 
 def test_evidence_that_does_not_vary_leaves_the_fit_open() -> None:
-    same = np.full(24, -1.0)
-    found = small(LabelLogProbabilities(first=same, tie=same, second=same, floor=same * 9))
+    same = np.full(24, -1.1)
+    found = small(LabelColumns(first=same, tie=same, second=same, floor=same * 9))
     assert found.resolution.status == "undetermined"
     assert "leave the fit open" in found.resolution.reason
 
 
-def test_the_ways_to_write_a_label_are_summed() -> None:
-    calls = [
-        (("A", log(0.5)), (" A", log(0.1)), ("▁a", log(0.05)), ("B", log(0.2)), ("The", log(0.01))),
-        ((" c", log(0.9)), ("b", log(0.05))),
-        (),
-    ]
-    labels = LabelLogProbabilities.of_candidates(calls, LABELS)
-    assert np.exp(labels.first) == pytest.approx([0.65, 0, 0])
-    assert np.exp(labels.tie) == pytest.approx([0, 0.9, 0])
-    assert np.exp(labels.second) == pytest.approx([0.2, 0.05, 0])
-    assert np.exp(labels.floor) == pytest.approx([0.01, 0.05, 0])
-    assert labels.mass == pytest.approx([0.85, 0.95, 0])
-    assert labels.ties_allowed
+def test_other_differences_between_the_answers_are_no_resolution() -> None:
+    ladder = Ladder("mid", scale=0.4, floor=1e-30, copies=10)
+    words = 0.2 * ladder.delta_q + 0.3 * np.random.default_rng(2).standard_normal(len(ladder.delta_q))
+    pull = np.where(ladder.order == 0, 1.5, -1.5) * words / 0.4  # of the longer answer's label, in readout scales
+    columns = [column + sign * pull / 2 for column, sign in zip(ladder.listed, (1, 0, -1), strict=True)]
+    first, tie, second = columns - np.log(np.exp(columns).sum(axis=0))
+    labels = LabelColumns(first=first, tie=tie, second=second, floor=np.full(len(first), -1e3))
+
+    def resolution(covariates: np.ndarray | None) -> float:
+        found = soft_measurement(
+            labels,
+            delta_q=ladder.delta_q,
+            order=ladder.order,
+            cluster=ladder.cluster,
+            hard_threshold=HARD,
+            covariates=covariates,
+        )
+        assert found.resolution.estimate is not None
+        return found.resolution.estimate
+
+    plain = ladder.measured().resolution.estimate
+    assert plain is not None
+    assert resolution(None) > 1.2 * plain
+    assert resolution(words[:, None]) == pytest.approx(plain, rel=0.1)
 
 
-def test_labels_that_differ_by_case_alone_stay_apart() -> None:
-    labels = LabelLogProbabilities.of_candidates([(("M", log(0.7)), (" m", log(0.2)))], {"m": "first", "M": "second"})
-    assert np.exp([labels.first[0], labels.second[0]]) == pytest.approx([0.2, 0.7])
-    assert not labels.ties_allowed
+@pytest.mark.parametrize("floor", [1e-30, 1e-6])
+def test_tasks_that_differ_in_resolution_are_not_taken_for_noise(floor: float) -> None:
+    k, c, b, _ = OBSERVERS["mid"]
+    found = Ladder("mid", scale=0.4, floor=floor, copies=30, tasks=30, tau=0.5).measured()
+    assert abs(off(found.resolution, k)) < 0.06
+    assert abs(off(found.criterion, c)) < 0.05
+    assert found.position.estimate == pytest.approx(b, abs=0.05)
+    assert abs(off(found.threshold, true_threshold("mid"))) < 0.06
+
+
+def test_many_tasks_are_left_out_in_groups() -> None:
+    few = Ladder("mid", scale=0.4, floor=1e-30, copies=4, tasks=MOST_PARTS).measured()
+    many = Ladder("mid", scale=0.4, floor=1e-30, copies=4, tasks=10 * MOST_PARTS).measured()
+    assert few.resolution.method.endswith("delete-a-task jackknife, t(39)")
+    assert many.resolution.method.endswith("delete-a-group (of 40 groups of tasks) jackknife, t(39)")
+    assert many.resolution.n_clusters == 10 * MOST_PARTS
+    assert (many.resolution.low, many.resolution.high) == (few.resolution.low, few.resolution.high)

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from datasheet.errors import VerdictLogError
@@ -179,3 +180,45 @@ def test_readings_of_one_judge_keep_nothing_of_the_other(path: Path) -> None:
 
 def test_the_first_line_is_checked_too(path: Path) -> None:
     assert "log.jsonl line 1: 'ties_allowed' should be true or false" in fault_of(path, header(ties_allowed="yes"), ROW)
+
+
+# Probabilities of labels
+
+
+def test_probabilities_by_slot_are_read(path: Path) -> None:
+    given = [
+        {"p_first": 0.7, "p_tie": 0.1, "p_second": 0.2},
+        {"p_first": 0.9, "p_tie": None, "p_second": 0, "p_floor": 0.001},
+        {"p_floor": 0.25},
+        {"p_first": 1},
+        {},
+    ]
+    write_verdict_log(path, {}, [{**ROW, "pair": f"p{number}", **row} for number, row in enumerate(given)])
+    readings = read_verdict_log(path).readings
+    assert readings.labels is not None
+    assert np.exp(readings.labels.first) == pytest.approx([0.7, 0.9, 0, 1, 0])
+    assert np.exp(readings.labels.tie) == pytest.approx([0.1, 0, 0, 0, 0])
+    assert np.exp(readings.labels.second) == pytest.approx([0.2, 0, 0, 0, 0])
+    assert np.exp(readings.labels.floor) == pytest.approx([0.1, 0.001, 0.25, 1, np.nan], nan_ok=True)
+    assert not any("does not know" in note for note in readings.notes)
+
+
+def test_probabilities_at_the_edge_of_rounding_are_taken(path: Path) -> None:
+    edge = {"p_first": 0.5 + 9e-7, "p_second": 0.5, "p_floor": 0.5 + 4e-7}
+    write_verdict_log(path, {}, [{**ROW, **edge}])
+    assert read_verdict_log(path).readings.labels is not None
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"p_first": -0.1}, "'p_first' should be a probability from 0 to 1, found -0.1"),
+        ({"p_tie": 1.01}, "'p_tie' should be a probability from 0 to 1"),
+        ({"p_second": True}, "'p_second' should be a probability"),
+        ({"p_floor": "low"}, "'p_floor' should be a probability"),
+        ({"p_first": 0.8, "p_second": 0.3}, "p_first + p_second should be at most 1, found 1.1"),
+        ({"p_first": 0.9, "p_tie": 0.001, "p_floor": 0.01}, "'p_tie' is 0.001, below p_floor 0.01"),
+    ],
+)
+def test_probabilities_that_can_not_be_are_named_with_their_line(path: Path, fields: dict, said: str) -> None:
+    assert f"log.jsonl line 2: {said}" in fault_of(path, {**ROW, "pair": "q"}, {**ROW, **fields})

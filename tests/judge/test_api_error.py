@@ -99,6 +99,22 @@ def test_a_refused_parameter_is_named_with_its_setting(step: Step, settings: dic
 
 
 @pytest.mark.parametrize(
+    ("step", "said"),
+    [
+        (failure(400, "Unknown field", param="logprobs"), "set it to 0 where it is the prompt that asks"),
+        (
+            failure(400, "Expected at most 5", param="top_logprobs"),
+            "0 asks for none, whatever the prompt",
+        ),
+    ],
+)
+def test_refused_candidates_that_the_prompt_asked_for_are_explained(step: Step, said: str) -> None:
+    with pytest.raises(PermanentJudgeError, match=said) as error:
+        ask_step(step, request(top_logprobs=20))
+    assert error.value.kind == "parameter"
+
+
+@pytest.mark.parametrize(
     "message",
     [
         "System role not supported",

@@ -37,6 +37,15 @@ def test_the_basic_fields() -> None:
     }
 
 
+@pytest.mark.parametrize(("own", "asked"), [(None, 20), (5, 5), (0, None)])
+def test_candidates_that_the_prompt_wants_are_asked_for_unless_the_judge_says_otherwise(
+    own: int | None, asked: int | None
+) -> None:
+    body = sent(request(top_logprobs=20), logprobs=own)
+    assert (body.get("logprobs"), body.get("top_logprobs")) == (asked and True, asked)
+    assert "logprobs" not in sent()
+
+
 @pytest.mark.parametrize(
     ("settings", "fields"),
     [

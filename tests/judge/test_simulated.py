@@ -9,6 +9,7 @@ from dataclasses import asdict, replace
 from statistics import NormalDist, fmean
 
 import pytest
+from asking import ask_together
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from stimulus.banks import make_bank
@@ -16,7 +17,7 @@ from stimulus.banks import make_bank
 from datasheet.errors import UsageError
 from datasheet.judge.base import Judge
 from datasheet.judge.simulated import OBSERVERS, Dials, SimulatedJudge, observer
-from datasheet.records import CHANNELS, Lexicon, Order, Outcome, Request, Stimulus, Trial
+from datasheet.records import CHANNELS, Lexicon, Order, Outcome, Reply, Request, Stimulus, Trial
 from datasheet.stimulus.design import plan
 from datasheet.stimulus.lexicon import make_lexicon
 
@@ -297,3 +298,86 @@ def test_a_hundred_thousand_readings_take_seconds() -> None:
     started = time.process_time()
     read(fast, (replace(r, repeat=repeat) for repeat in range(5) for r in requests))
     assert time.process_time() - started < 30 / 100_000 * 5000
+
+
+# Candidates
+
+
+LABELS: Mapping[Outcome, str] = {"first": "A", "second": "B", "tie": "C"}
+
+
+def candidates(dials: Dials, *, most: int = 1_000, replies: Mapping[Outcome, str] = LABELS) -> list[Reply]:
+    """Replies on the standard design, with so many candidates asked for."""
+    observer = judge(dials)
+    asked = [replace(request(trial, replies=replies), top_logprobs=most) for trial in STANDARD]
+
+    async def ask_all() -> list[Reply]:
+        return [await observer.ask(each) for each in asked]
+
+    return asyncio.run(ask_all())
+
+
+def spelt(reply: Reply, label: str) -> float:
+    return math.fsum(math.exp(share) for token, share in reply.logprobs if token.strip().upper() == label)
+
+
+def test_candidates_are_listed_only_where_they_are_asked_for() -> None:
+    (reply,) = asyncio.run(ask_together(judge(Dials()), request(STANDARD[0], replies=LABELS)))
+    assert isinstance(reply, Reply)
+    assert reply.logprobs == ()
+
+
+@pytest.mark.parametrize("dials", [Dials(), Dials(criterion=0.05, readout_scale=2), Dials(readout_scale=0.01)])
+def test_the_side_that_has_more_than_half_is_the_verdict(dials: Dials) -> None:
+    for reply in candidates(dials):
+        sure = [label for label in "AB" if spelt(reply, label) / 0.995 > 0.5]
+        assert reply.text == (sure[0] if sure else "C")
+        assert math.fsum(math.exp(share) for _, share in reply.logprobs) <= 1
+
+
+def test_half_the_difference_of_the_logits_is_the_evidence_in_readout_scales() -> None:
+    narrow, wide = candidates(Dials(readout_scale=0.5)), candidates(Dials(readout_scale=1.0))
+
+    def evidence(reply: Reply) -> float:
+        first, second = (spelt(reply, label) / 0.995 for label in "AB")
+        return (math.log(first / (1 - first)) - math.log(second / (1 - second))) / 2
+
+    for one, other in zip(narrow[::50], wide[::50], strict=True):
+        assert evidence(one) == pytest.approx(2 * evidence(other), rel=1e-6, abs=1e-9)
+
+
+def test_the_list_is_cut_at_the_number_asked_for() -> None:
+    whole, cut = candidates(OBSERVERS["vacuum-clean"]), candidates(OBSERVERS["vacuum-clean"], most=20)
+    assert {len(reply.logprobs) for reply in cut} == {20}
+    assert all(short.logprobs == long.logprobs[:20] for short, long in zip(cut, whole, strict=True))
+    assert any(not spelt(reply, "B") for reply in cut)
+    assert all(spelt(reply, "A") for reply in whole)
+
+
+def test_replies_that_hold_no_evidence_list_what_they_say() -> None:
+    lapsed = candidates(Dials(sensitivity=0, criterion=50, lapse_rate=1))
+    assert {reply.text for reply in lapsed} == {"A", "B", "C"}
+    assert all(max(reply.logprobs, key=lambda candidate: candidate[1])[0] == reply.text for reply in lapsed)
+    silent = candidates(Dials(invalid_rate=1))
+    assert all(reply.text.startswith(reply.logprobs[0][0]) for reply in silent)
+    assert not any(spelt(reply, label) for reply in silent for label in "ABC")
+
+
+def test_where_no_tie_is_allowed_none_is_listed() -> None:
+    for reply in candidates(Dials(criterion=3), replies={"first": "A", "second": "B"}):
+        assert spelt(reply, "A") + spelt(reply, "B") == pytest.approx(0.995)
+        assert reply.text == ("A" if spelt(reply, "A") > spelt(reply, "B") else "B")
+
+
+@pytest.mark.parametrize(
+    "dials", [Dials(criterion=1e6), Dials(criterion=0), Dials(sensitivity=1e6, readout_scale=0.001)]
+)
+def test_extreme_dials_give_finite_candidates(dials: Dials) -> None:
+    for reply in candidates(dials):
+        assert reply.logprobs
+        assert all(math.isfinite(share) for _, share in reply.logprobs)
+
+
+def test_a_readout_scale_is_above_0() -> None:
+    with pytest.raises(UsageError, match="readout_scale"):
+        Dials(readout_scale=0)

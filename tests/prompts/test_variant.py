@@ -175,6 +175,9 @@ def test_stray_dollar_is_a_fault(make_variant: MakeVariant) -> None:
         ('tie = "tie"', 'a = "tie"', "labels must differ by more than case"),
         ('tie = "tie"', '" " = "tie"', "a label must not be empty"),
         ("[labels]", "[labels", "not valid TOML"),
+        ("[labels]", "top_logprobs = 5\n[labels]", "top_logprobs needs the schema single_token, not 'json'"),
+        ("[labels]", "top_logprobs = 0\n[labels]", "top_logprobs must be at least 1 and at most 1,000, not 0"),
+        ("[labels]", "top_logprobs = true\n[labels]", "top_logprobs must be a whole number"),
     ],
 )
 def test_fault_in_the_fields_is_named(make_variant: MakeVariant, old: str, new: str, said: str) -> None:
@@ -212,6 +215,15 @@ def test_a_variant_comes_back_from_its_content(make_variant: MakeVariant) -> Non
         assert (held.prompt_hash, held.rubric_hash) == (variant.prompt_hash, variant.rubric_hash)
         assert response_schema(held) == response_schema(variant)  # the labels keep their order
         assert canonical_replies(held) == canonical_replies(variant)
+
+
+def test_candidates_are_part_of_the_identity_where_a_variant_asks_for_them(make_variant: MakeVariant) -> None:
+    one_token = TOML.replace('"json"', '"single_token"')
+    plain = load_variant(str(make_variant(name="plain", toml=one_token)))
+    asking = load_variant(str(make_variant(name="asking", toml=one_token.replace("[lab", "top_logprobs = 5\n[lab"))))
+    assert (plain.top_logprobs, asking.top_logprobs, load_variant("logprob").top_logprobs) == (None, 5, 20)
+    assert plain.prompt_hash != asking.prompt_hash
+    assert "top_logprobs" not in variant_content(plain)  # what earlier releases wrote down
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,69 @@
+"""The soft characteristics of a log: what the log-probabilities of its labels say, beside the joint model."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from datasheet.analysis.pair_table import covariates_of, model_rows
+from datasheet.analysis.presentations import clusters
+from datasheet.analysis.soft import SoftMeasurement, soft_measurement
+from datasheet.readings import Readings
+from datasheet.records import Estimate
+
+
+def soft_characteristics(readings: Readings, *, hard_threshold: Estimate) -> dict[str, Estimate]:
+    """Resolution, criterion, position and threshold from the label log-probabilities of the joint model's readings.
+
+    Nothing where no reading has any.
+
+    Parameters
+    ----------
+    hard_threshold
+        Δ*75 of the joint model.
+    """
+    rows = model_rows(readings)
+    if rows.labels is None or np.isnan(rows.labels.floor).all():
+        return {}
+    _, covariates = covariates_of(rows)
+    found = soft_measurement(
+        rows.labels,
+        delta_q=np.maximum(rows.delta_q, 0),
+        order=rows.order,
+        cluster=clusters(rows),
+        hard_threshold=hard_threshold,
+        covariates=covariates,
+        ties_allowed=rows.ties_allowed,
+    )
+    return {
+        "resolution@soft": found.resolution,
+        "criterion@soft": found.criterion,
+        "position@soft": found.position,
+        "threshold_75@soft": found.threshold,
+        **_descriptions(found),
+    }
+
+
+def _descriptions(found: SoftMeasurement) -> dict[str, Estimate]:
+    """What the calls themselves are like, which has no interval."""
+    n = found.n_calls
+    if found.label_mass is None or found.least_label_mass is None or found.censored_share is None:
+        absent = Estimate.absent("not_measured", found.resolution.reason)
+        return dict.fromkeys(("label_mass", "censored_share", "residual_normality"), absent)
+    unread = f"; {found.n_unread} more calls list no label" if found.n_unread else ""
+    described = {
+        "label_mass": (
+            found.label_mass,
+            f"the median over calls; the smallest is {found.least_label_mass:.3f}{unread}",
+        ),
+        "censored_share": (found.censored_share, "a count of these calls"),
+    }
+    estimates = {
+        key: Estimate(estimate=value, n=n, method="as counted", reason=reason)
+        for key, (value, reason) in described.items()
+    }
+    estimates["residual_normality"] = (
+        Estimate.absent("undetermined", found.resolution.reason, n=n)
+        if found.normality is None
+        else Estimate(estimate=found.normality, n=n, method="probability plot", reason="it describes these residuals")
+    )
+    return estimates
