@@ -428,7 +428,7 @@ def characterise(readings: Readings, *, limits: Limits | None = None, seed: int 
     empirical = rates.estimates["threshold_75_empirical"]
     model = measure(readings, supported_below_1=empirical.status == "bounded" and empirical.high == 1)
     diagnostics = diagnose(model)
-    estimates = rates.estimates | model.estimates | prefix_resolution(readings)
+    estimates = rates.estimates | diagnostics.flagged(model.estimates | prefix_resolution(readings))
     estimates["base_level_slope"] = diagnostics.base_level_slope
     estimates |= soft_characteristics(readings, hard_threshold=model.estimates["threshold_75"])
     if not readings.tasks:
@@ -442,5 +442,5 @@ def characterise(readings: Readings, *, limits: Limits | None = None, seed: int 
         hypotheses=_hypotheses(readings, rates, model, limits or Limits()),
         budget=_budget(model, n_outcomes=3 if readings.ties_allowed else 2),
         profile=profile_from(readings, rates, null, limits),
-        notes=(*_notes(readings), *model.notes),
+        notes=(*_notes(readings), *model.notes, *diagnostics.notes),
     )

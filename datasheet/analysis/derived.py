@@ -195,7 +195,6 @@ def model_threshold(
     *,
     top_step: int,
     supported_below_1: bool,
-    lapse_rate: float = 0.0,
     n_outcomes: int = 3,
 ) -> Estimate:
     """A threshold of the fitted curve, censored by the supported rule and flagged where it extrapolates.
@@ -210,13 +209,13 @@ def model_threshold(
     fit = uncertainty.fit
 
     def of(theta: Numbers) -> Numbers:
-        return np.asarray(np.log(threshold(theta, curve, lapse_rate=lapse_rate, n_outcomes=n_outcomes)))
+        return np.asarray(np.log(threshold(theta, curve, lapse_rate=fit.lapse_rate, n_outcomes=n_outcomes)))
 
     k, spread_k = float(fit.theta[0]), uncertainty.of("resolution")
     if k - uncertainty.quantile * spread_k <= 0:
         steepest = np.array(fit.theta)
         steepest[0] = max(1e-6, k + uncertainty.one_sided_quantile * spread_k)
-        if threshold(steepest, curve, lapse_rate=lapse_rate, n_outcomes=n_outcomes) > top_step:
+        if threshold(steepest, curve, lapse_rate=fit.lapse_rate, n_outcomes=n_outcomes) > top_step:
             return Estimate(status="bounded", low=top_step, n=fit.n_pairs, n_clusters=fit.n_clusters,
                             method=uncertainty.method)  # fmt: skip
         return Estimate.absent("undetermined", "the resolution is not clearly above 0", n=fit.n_pairs)

@@ -1,24 +1,47 @@
-"""Does the measurement model hold? What lapses would change, and whether the quality steps are equal.
+"""Does the measurement model hold? Whether calls lapse and what that would change, and whether the steps are equal.
 
-Neither changes an estimate of the model: they say how far it may be believed.
+Neither changes an estimate of the model: they say how far it may be believed. The model holds lapses at 0. A judge that
+lapses in 5% of its calls is then read as less sensitive than it is, and the interval of its threshold does not hold the
+truth in a third of logs (``benchmarks/validity``); the likelihood tells such a judge, so its figures carry a flag.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from math import isfinite
 
 import numpy as np
-from scipy.special import fdtrc
+from scipy.special import chdtrc, fdtrc
 
-from datasheet.analysis.derived import Uncertainty
+from datasheet.analysis.derived import Uncertainty, threshold
+from datasheet.analysis.evidence import Parameters
 from datasheet.analysis.measurement import MeasurementFit, fit_measurement, measurement_mode
 from datasheet.analysis.model import ModelFinding
 from datasheet.analysis.pair_table import ModelTable
 from datasheet.analysis.threads import one_thread
 from datasheet.records import Estimate
 
-LAPSE_RATE = 0.02
+LAPSE_RATES = (0.02, 0.05)
+LAPSES_FLAG = "lapses"
+_LAPSE_LEVEL = 0.05
+_UNTOUCHED = ("position_in_steps", "length_in_steps", "filler_in_steps", "stable_correlation", "task_spread")
 NEEDS_STEPS = "needs a ladder of at least three steps and three tasks, with the levels of the answers"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lapses:
+    """What the model says if so many calls lapse into a verdict at random.
+
+    ``gain`` is twice the log likelihood that it gains over no lapses.
+    """
+
+    lapse_rate: float
+    resolution: float
+    criterion: float
+    position: float
+    threshold_75: float | None
+    gain: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,15 +52,55 @@ class Diagnostics:
     ----------
     base_level_slope
         Change of the resolution with each requirement that the worse answer meets already.
-    lapse_sensitivity
-        Resolution, criterion and position if the judge lapsed in 2% of calls; empty without a fit.
+    lapses
+        The model at :data:`LAPSE_RATES`; empty without a fit.
     steps_p
         p of the test that all quality steps are worth the same, whatever their size and base level; None without it.
     """
 
     base_level_slope: Estimate
-    lapse_sensitivity: dict[str, float] = field(default_factory=dict)
+    lapses: tuple[Lapses, ...] = ()
     steps_p: float | None = None
+
+    @property
+    def likeliest_lapses(self) -> Lapses | None:
+        """Those of the rates that the readings fit best."""
+        return max(self.lapses, key=lambda lapses: lapses.gain, default=None)
+
+    @property
+    def lapses_p(self) -> float | None:
+        """p of no lapses, by the likelihood ratio.
+
+        A rate of 0 is the edge of what a rate may be, so that the ratio is 0 half of the time and chi-squared else
+        (Self & Liang 1987, J. Am. Stat. Assoc. 82:605).
+        """
+        best = self.likeliest_lapses
+        return None if best is None else float(chdtrc(1, best.gain)) / 2 if best.gain > 0 else 1.0
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader is to be warned of."""
+        best, p = self.likeliest_lapses, self.lapses_p
+        if best is None or p is None or p >= _LAPSE_LEVEL:
+            return ()
+        size = "< .001" if p < 0.001 else f"= {p:.3f}"
+        steps = "" if best.threshold_75 is None else f"Δ*75 would be {best.threshold_75:.2f}, "
+        return (
+            f"The readings fit better if about {best.lapse_rate:.0%} of calls lapse into a verdict at random "
+            f"(p {size}). The joint model holds lapses at 0, so that its thresholds are too high and its resolution is "
+            f"too low: {steps}k {best.resolution:.2f} and c {best.criterion:.2f}.",
+        )
+
+    def flagged(self, estimates: Mapping[str, Estimate]) -> dict[str, Estimate]:
+        """The model's estimates, flagged where lapses move them; as they are where there is no sign of lapses."""
+        if not self.notes:
+            return dict(estimates)
+        return {
+            key: replace(estimate, flags=(*estimate.flags, LAPSES_FLAG))
+            if estimate.status in ("measured", "bounded") and key.partition("@")[0] not in _UNTOUCHED
+            else estimate
+            for key, estimate in estimates.items()
+        }
 
 
 def diagnose(model: ModelFinding) -> Diagnostics:
@@ -45,19 +108,22 @@ def diagnose(model: ModelFinding) -> Diagnostics:
     if model.fit is None or model.made is None:
         return Diagnostics(base_level_slope=Estimate.absent("not_measured", NEEDS_STEPS))
     with one_thread():
-        lapsed = measurement_mode(
-            model.made.table, model.made.covariates, fixed=model.fixed, start=model.fit.theta, lapse_rate=LAPSE_RATE
-        )
+        lapses = tuple(_lapses(model.made, model.fit, model.fixed, lapse_rate) for lapse_rate in LAPSE_RATES)
         steps_p, base_slope = _steps(model.made, model.fit, model.fixed)
-    return Diagnostics(
-        base_level_slope=base_slope,
-        lapse_sensitivity={
-            "lapse_rate": LAPSE_RATE,
-            "resolution": lapsed.resolution,
-            "criterion": lapsed.criterion,
-            "position": lapsed.position,
-        },
-        steps_p=steps_p,
+    return Diagnostics(base_level_slope=base_slope, lapses=lapses, steps_p=steps_p)
+
+
+def _lapses(made: ModelTable, fit: MeasurementFit, fixed: tuple[str, ...], lapse_rate: float) -> Lapses:
+    mode = measurement_mode(made.table, made.covariates, fixed=fixed, start=fit.theta, lapse_rate=lapse_rate)
+    found = Parameters.from_vector(mode.theta, lapse_rate=lapse_rate)
+    steps = float(threshold(mode.theta, lapse_rate=lapse_rate, n_outcomes=made.table.n_outcomes))
+    return Lapses(
+        lapse_rate=lapse_rate,
+        resolution=found.resolution,
+        criterion=found.criterion,
+        position=found.position,
+        threshold_75=steps if isfinite(steps) else None,
+        gain=2 * (mode.log_likelihood - fit.log_likelihood),
     )
 
 

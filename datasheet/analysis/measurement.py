@@ -184,12 +184,21 @@ def fit_measurement(
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mode:
+    """Where a posterior is largest: ``theta`` of shape (p,), and the log likelihood there, without the priors."""
+
+    theta: Numbers
+    log_likelihood: float
+
+
 def measurement_mode(
     table: PairTable, covariates: Sequence[str], *, lapse_rate: float, fixed: Sequence[str], start: Numbers
-) -> Parameters:
-    """The fitted parameters alone, without the curvature that their uncertainty needs."""
+) -> Mode:
+    """The mode alone, without the curvature that its uncertainty needs."""
     posterior, _, nearly = _searched(table, covariates, lapse_rate, fixed, start)
-    return Parameters.from_vector(posterior.at(nearly), lapse_rate=lapse_rate)
+    value, _ = posterior.negative(nearly)
+    return Mode(theta=posterior.at(nearly), log_likelihood=posterior.penalty(nearly) - value)
 
 
 def _searched(

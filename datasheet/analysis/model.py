@@ -23,7 +23,7 @@ from datasheet.analysis.derived import (
 )
 from datasheet.analysis.evidence import MISSING, PairTable
 from datasheet.analysis.ladder import PREFIX_ARM
-from datasheet.analysis.measurement import MeasurementFit, fit_measurement
+from datasheet.analysis.measurement import MeasurementFit, fit_measurement, measurement_mode
 from datasheet.analysis.pair_table import LENGTH_UNIT, LENGTHS, ModelTable, model_table
 from datasheet.analysis.threads import one_thread
 from datasheet.readings import Readings
@@ -181,9 +181,11 @@ def _estimates(made: ModelTable, fit: MeasurementFit, *, supported_below_1: bool
         )
     if confounded:
         estimates |= {key: _flagged(estimates[key], *confounded) for key in curves}
-    estimates["noise_equivalent_delta_q"] = _without_resolution(fit, resolution) or noise_equivalent(uncertainty)
+    estimates["noise_equivalent_delta_q"] = _unless_measured(fit, "resolution", resolution) or noise_equivalent(
+        uncertainty
+    )
     estimates["position_in_steps"] = (
-        _in_steps(uncertainty, "position", resolution)
+        _unless_measured(fit, "position", estimates["position"]) or _in_steps(uncertainty, "position", resolution)
         if made.has_both_orders
         else Estimate.absent("not_measured", NEEDS_BOTH_ORDERS)
     )
@@ -223,14 +225,14 @@ def _channels(made: ModelTable, uncertainty: Uncertainty, resolution: Estimate) 
 
 def _in_steps(uncertainty: Uncertainty, name: str, resolution: Estimate) -> Estimate:
     """A slope in quality steps, where the resolution is known well enough to divide by it."""
-    return _without_resolution(uncertainty.fit, resolution) or ratio_to_resolution(uncertainty, name)
+    return _unless_measured(uncertainty.fit, "resolution", resolution) or ratio_to_resolution(uncertainty, name)
 
 
-def _without_resolution(fit: MeasurementFit, resolution: Estimate) -> Estimate | None:
-    """What takes the place of a quantity that divides by the resolution; None where that was measured."""
-    if resolution.status == "measured":
+def _unless_measured(fit: MeasurementFit, name: str, needed: Estimate) -> Estimate | None:
+    """What takes the place of a quantity that needs another one; None where that one was measured."""
+    if needed.status == "measured":
         return None
-    return Estimate.absent("undetermined", f"the resolution is {resolution.status}", n=fit.n_pairs)
+    return Estimate.absent("undetermined", f"the {name} is {needed.status}", n=fit.n_pairs)
 
 
 def _flagged(estimate: Estimate, *flags: str) -> Estimate:
@@ -277,8 +279,8 @@ def _deviance(made: ModelTable, fit: MeasurementFit, name: str, value: float) ->
     start = np.array(fit.theta)
     start[index] = value
     held = [other for other, free in zip(fit.names, fit.free, strict=True) if not free]
-    refit = fit_measurement(made.table, made.covariates, fixed=[*held, name], start=start, lapse_rate=fit.lapse_rate)
-    return 2 * (fit.log_likelihood - refit.log_likelihood)
+    mode = measurement_mode(made.table, made.covariates, fixed=[*held, name], start=start, lapse_rate=fit.lapse_rate)
+    return 2 * (fit.log_likelihood - mode.log_likelihood)
 
 
 def _profile_limit(made: ModelTable, fit: MeasurementFit, name: str, edge: float) -> float:

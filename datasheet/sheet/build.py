@@ -179,7 +179,8 @@ def _model(model: ModelFinding, diagnostics: Diagnostics) -> dict[str, Any]:
         "n_pairs": fit.n_pairs,
         "n_clusters": fit.n_clusters,
         "lapse_rate": fit.lapse_rate,
-        "lapse_sensitivity": diagnostics.lapse_sensitivity,
+        "lapse_sensitivity": [asdict(lapses) for lapses in diagnostics.lapses],
+        "lapses_p": diagnostics.lapses_p,
         "steps_p": diagnostics.steps_p,
     }
 

@@ -35,6 +35,8 @@ _REMARKS = {
     "confounded_with_length": "Confounded with length: in these readings the better answer is the longer one too, so a "
     "judge that only likes length would read the same. The phrasing and filler arms would tell the two apart.",
     "extrapolated": "Extrapolated: lies beyond the steps that were measured.",
+    "lapses": "Lapses: the readings fit better if some calls lapse, which the joint model holds at 0 (see the notes); "
+    "evidence in standard deviations is then read too low, and thresholds too high.",
     "prior_limited": "Prior-limited: the prior of the model, more than the readings, sets this limit.",
 }
 _CLASSES = {*CLASSES, "first_first", "second_second"}

@@ -89,12 +89,12 @@ def model_checks(sheet: Sheet) -> tuple[str, ...]:
         return ()
     found = "found" if model["status"] == "measured" else "not found"
     checks = [f"The mode was {found} (largest gradient {model['largest_gradient']:.1g} standard deviations)."]
-    lapses = model.get("lapse_sensitivity") or {}
-    if lapses:
-        values = ", ".join(
-            f"{define(key).symbol} {number(lapses[key])}" for key in ("resolution", "criterion", "position")
-        )
+    for lapses in model.get("lapse_sensitivity", ()):
+        keys = ("threshold_75", "resolution", "criterion", "position")
+        values = ", ".join(f"{define(key).symbol} {number(lapses[key])}" for key in keys if lapses[key] is not None)
         checks.append(f"If {lapses['lapse_rate']:.0%} of calls were lapses: {values}.")
+    if model.get("lapses_p") is not None:
+        checks.append(f"No lapses: p = {p_value(model['lapses_p'])}.")
     if model.get("steps_p") is not None:
         checks.append(f"All quality steps worth the same: p = {p_value(model['steps_p'])}.")
     return tuple(checks)

@@ -7,11 +7,11 @@ from functools import cache
 
 import numpy as np
 import pytest
-from observers import OBSERVERS, drawn, structure
+from observers import OBSERVERS, drawn, structure, true_threshold
 from statsmodels.stats.proportion import confint_proportions_2indep
 
 from datasheet.analysis.characterise import characterise
-from datasheet.analysis.diagnostics import LAPSE_RATE
+from datasheet.analysis.diagnostics import LAPSE_RATES
 from datasheet.analysis.intervals import clustered_share
 from datasheet.analysis.model import NO_TIES
 from datasheet.analysis.vacuum import vacuum_difference
@@ -40,8 +40,37 @@ def test_lapses_make_a_judge_look_worse_than_it_is() -> None:
     """With a rate of lapses granted, the same readings say more resolution."""
     found = characterise(drawn(shown("paper"), OBSERVERS["sharp"], 0.0, np.random.default_rng(1)))
     assert found.model.fit is not None
-    assert found.diagnostics.lapse_sensitivity["lapse_rate"] == LAPSE_RATE
-    assert found.diagnostics.lapse_sensitivity["resolution"] > found.model.fit.parameters.resolution
+    few, some = found.diagnostics.lapses
+    assert (few.lapse_rate, some.lapse_rate) == LAPSE_RATES
+    assert found.model.fit.parameters.resolution < few.resolution < some.resolution
+
+
+def test_a_judge_that_lapses_is_found_and_its_figures_carry_a_flag() -> None:
+    """The refit with lapses comes nearer to its threshold than the model's own does."""
+    observer = OBSERVERS["lapses"]
+    found = characterise(drawn(shown("standard"), observer, 0.0, np.random.default_rng(5)))
+    assert found.diagnostics.lapses_p is not None
+    assert found.diagnostics.lapses_p < 0.001
+    flagged = {key for key, estimate in found.estimates.items() if "lapses" in estimate.flags}
+    assert {"resolution", "criterion", "position", "threshold_75", "length_slope"} <= flagged
+    assert not {"position_in_steps", "stable_correlation", "p_correct_1", "dark_current"} & flagged
+    assert any("lapse" in note for note in found.notes)
+    best, printed = found.diagnostics.likeliest_lapses, found.estimates["threshold_75"].estimate
+    assert best is not None
+    assert best.threshold_75 is not None
+    assert printed is not None
+    truth = true_threshold(observer)
+    assert abs(best.threshold_75 - truth) < abs(printed - truth)
+
+
+def test_judges_that_do_not_lapse_are_seldom_said_to() -> None:
+    """Of twenty logs at the level .05, with margin for chance (P of four or more is .016)."""
+    p = [
+        characterise(drawn(shown("paper"), OBSERVERS["mid"], 0.0, np.random.default_rng(seed))).diagnostics.lapses_p
+        for seed in range(20)
+    ]
+    assert all(value is not None for value in p)
+    assert sum(value < 0.05 for value in p if value is not None) <= 3
 
 
 @pytest.mark.parametrize(("dark", "raw"), [((3, 60), (30, 60)), ((0, 40), (0, 40)), ((40, 40), (20, 30))])

@@ -80,6 +80,15 @@ def test_length_and_filler_in_quality_steps_are_their_slopes_over_the_resolution
         assert (in_steps.low > 0) == (slope.low > 0)  # type: ignore[operator]
 
 
+def test_a_position_that_is_only_bounded_has_no_worth_in_quality_steps() -> None:
+    """A judge that takes the first slot nearly always: how strong that pull is stays open upwards."""
+    observer = replace(OBSERVERS["mid"], k=0.6, c=0.05, b=3.5)
+    estimates = measured(drawn(shown("paper"), observer, 0.2, np.random.default_rng(1)))
+    assert (estimates["position"].status, estimates["resolution"].status) == ("bounded", "measured")
+    in_steps = estimates["position_in_steps"]
+    assert (in_steps.status, in_steps.reason) == ("undetermined", "the position is bounded")
+
+
 def sane(estimates: dict[str, Estimate]) -> None:
     """Every key is there, and no number is one that readings could not show."""
     assert set(estimates) - {"channel_slope"} == set(MODEL_KEYS)
