@@ -28,12 +28,14 @@ LARGEST_ARGUMENT = 700.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rise:
-    """A standard curve F, its complement (accurate where F is near 1) and its first two derivatives."""
+    """A standard curve F, and its complement, accurate where F is near 1.
+
+    ``derivatives`` gives the first two of F; most points of a search never need them.
+    """
 
     reached: Numbers
     missed: Numbers
-    density: Numbers
-    density_slope: Numbers
+    derivatives: Callable[[], tuple[Numbers, Numbers]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,22 +60,31 @@ class Family:
 
 
 def _normal(u: Numbers) -> Rise:
-    density = np.exp(-0.5 * u * u) / np.sqrt(2 * np.pi)
-    return Rise(reached=ndtr(u), missed=ndtr(-u), density=density, density_slope=-u * density)
+    def derivatives() -> tuple[Numbers, Numbers]:
+        density = np.exp(-0.5 * u * u) / np.sqrt(2 * np.pi)
+        return density, -u * density
+
+    return Rise(reached=ndtr(u), missed=ndtr(-u), derivatives=derivatives)
 
 
 def _logistic(u: Numbers) -> Rise:
     reached, missed = expit(u), expit(-u)
-    density = reached * missed
-    return Rise(reached=reached, missed=missed, density=density, density_slope=density * (missed - reached))
+
+    def derivatives() -> tuple[Numbers, Numbers]:
+        density = reached * missed
+        return density, density * (missed - reached)
+
+    return Rise(reached=reached, missed=missed, derivatives=derivatives)
 
 
 def _gumbel(u: Numbers) -> Rise:
     hazard = np.exp(u)
-    density = np.exp(u - hazard)
-    return Rise(
-        reached=-np.expm1(-hazard), missed=np.exp(-hazard), density=density, density_slope=density * (1 - hazard)
-    )
+
+    def derivatives() -> tuple[Numbers, Numbers]:
+        density = np.exp(u - hazard)
+        return density, density * (1 - hazard)
+
+    return Rise(reached=-np.expm1(-hazard), missed=np.exp(-hazard), derivatives=derivatives)
 
 
 _NORMAL_SCALE = 2 * float(ndtri(1 - TAIL))

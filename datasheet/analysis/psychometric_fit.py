@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
 from datasheet.analysis.psychometric_curve import Numbers
 from datasheet.analysis.psychometric_likelihood import (
+    LAPSE,
     ROUNDING,
     THRESHOLD,
     WIDTH,
@@ -40,7 +42,7 @@ def climb(likelihood: Likelihood, starts: Numbers, held: Flags) -> tuple[Numbers
     n_sets, n_starts, n_parameters = starts.shape
     row = np.repeat(np.arange(n_sets), n_starts)
     each = likelihood.of(row)
-    theta = np.clip(starts.reshape(-1, n_parameters), *each.bounds())
+    theta = np.clip(starts.reshape(-1, n_parameters), *each.bounds)
     at = each.derivatives(theta)
     _ascend(each, theta, at, held[row], _STEPS_EACH)
     best = np.arange(n_sets) * n_starts + at.value.reshape(n_sets, n_starts).argmax(axis=1)
@@ -54,7 +56,7 @@ def _ascend(likelihood: Likelihood, theta: Numbers, at: Derivatives, held: Flags
 
     Newton's method with Levenberg's damping; a parameter at a bound that pulls outward stays there.
     """
-    low, high = likelihood.bounds()
+    low, high = likelihood.bounds
     damping = np.full(len(theta), 1e-3)
     moving = np.arange(len(theta))
     for _ in range(most_steps):
@@ -102,14 +104,23 @@ def best_of(likelihood: Likelihood, points: Numbers) -> Numbers:
     return best
 
 
+@cache
+def _grid(n_parameters: int) -> Numbers:
+    """A coarse grid of points in pairs of its widths, shape (6, K, d)."""
+    lapses = _LAPSE_STARTS if n_parameters > LAPSE else (0.0,)
+    log_widths, centres, lapse = np.meshgrid(np.log(WIDTHS), CENTRES, lapses, indexing="ij")
+    points = np.stack([centres.ravel(), log_widths.ravel(), lapse.ravel()], axis=1)[:, :n_parameters]
+    pairs: Numbers = points.reshape(len(WIDTHS) // 2, -1, n_parameters)
+    pairs.setflags(write=False)
+    return pairs
+
+
 def _grid_starts(likelihood: Likelihood) -> Numbers:
     """The best points of a coarse grid at each pair of its widths, shape (B, 6, d)."""
-    lapses = _LAPSE_STARTS if likelihood.lapse_rate is None else (0.0,)
-    log_widths, centres, lapse = np.meshgrid(np.log(WIDTHS), CENTRES, lapses, indexing="ij")
-    points = np.stack([centres.ravel(), log_widths.ravel(), lapse.ravel()], axis=1)[:, : likelihood.n_parameters]
-    n_pairs = len(WIDTHS) // 2
-    best = likelihood.value(points[None]).reshape(-1, n_pairs, len(points) // n_pairs).argmax(axis=2)
-    starts: Numbers = points.reshape(n_pairs, -1, likelihood.n_parameters)[np.arange(n_pairs), best]
+    pairs = _grid(likelihood.n_parameters)
+    values = likelihood.value(pairs.reshape(1, -1, likelihood.n_parameters))
+    best = values.reshape(-1, *pairs.shape[:2]).argmax(axis=2)
+    starts: Numbers = pairs[np.arange(len(pairs)), best]
     return starts
 
 

@@ -6,7 +6,8 @@ the lapse rate is free, (t, log w, λ).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -80,7 +81,7 @@ class StepLimit:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Likelihood:
     """Counts of several data sets under one family, one guess rate and one rule for the lapse rate.
 
@@ -106,7 +107,7 @@ class Likelihood:
     def n_parameters(self) -> int:
         return 2 if self.lapse_rate is not None else 3
 
-    @property
+    @cached_property
     def least_gap(self) -> Numbers:
         """Smallest distance between neighbouring levels, shape (B,)."""
         gaps = np.diff(self.levels, axis=1)
@@ -115,8 +116,17 @@ class Likelihood:
 
     def of(self, rows: Indices | Flags) -> Likelihood:
         """The same for some of the data sets, which may repeat."""
-        return replace(self, levels=self.levels[rows], correct=self.correct[rows], n=self.n[rows])
+        return Likelihood(
+            family=self.family,
+            levels=self.levels[rows],
+            correct=self.correct[rows],
+            n=self.n[rows],
+            guess_rate=self.guess_rate,
+            lapse_rate=self.lapse_rate,
+            lapse_prior=self.lapse_prior,
+        )
 
+    @cached_property
     def bounds(self) -> tuple[Numbers, Numbers]:
         """The box of θ, shape (B, d) each; only a lapse rate is ever reported from its edge."""
         low, high = np.zeros((2, len(self.levels), self.n_parameters))
@@ -157,13 +167,14 @@ class Likelihood:
 
         # Derivatives of the share by θ: u = C (x - t)/w + u₀ has u_t = -rate and u_s = -centred, with s = log w.
         rate = self.family.scale * np.exp(-theta[:, WIDTH, None])
-        density, slope = room * rise.density, room * rise.density_slope
+        standard_density, standard_slope = rise.derivatives()
+        density, slope = room * standard_density, room * standard_slope
         stretched = slope * centred + density
         first = [-density * rate, -density * centred]
         second = [slope * rate**2, stretched * rate, stretched * centred]
         if self.lapse_rate is None:
             first.append(-rise.reached)
-            second += [rise.density * rate, rise.density * centred, np.zeros_like(centred)]
+            second += [standard_density * rate, standard_density * centred, np.zeros_like(centred)]
         parts = np.stack(first + second, axis=1)
         jacobian = parts[:, : len(first)]
         sums = (parts @ pull[:, :, None])[:, :, 0]

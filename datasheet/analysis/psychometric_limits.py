@@ -99,7 +99,7 @@ def _quick(
     """
     parameter, outward, places = _SIDES[side], _OUTWARD[side], np.arange(len(row))
     theta, wanted = maximum.theta[row], maximum.value[row] - critical / 2
-    low, high = likelihood.bounds()
+    low, high = likelihood.bounds
     held = np.zeros(theta.shape, bool)
     held[places, parameter] = True
     close = np.zeros(len(row), bool)
@@ -179,16 +179,16 @@ def _inside(likelihood: Likelihood, maximum: Maximum) -> tuple[Numbers, Numbers]
     """Points to start from (B, d), and values within each interval (B, 4)."""
     warm, step, flat = maximum.theta.copy(), maximum.step, maximum.flat
     if step.any():
-        steepest = likelihood.bounds()[0][step, WIDTH]
+        steepest = likelihood.bounds[0][step, WIDTH]
         low, high = maximum.step_limit.low[step], maximum.step_limit.high[step]
         low, high = np.where(np.isinf(low), high - 1.0, low), np.where(np.isinf(high), low + 1.0, high)
         warm[step, THRESHOLD] = (low + high) / 2
         warm[step, WIDTH] = steepest
         warm[step] = _beside_the_level(likelihood.of(step), warm[step], low == high)
     inside = warm[:, [THRESHOLD, THRESHOLD, WIDTH, WIDTH]]
-    inside[step, 3] = likelihood.bounds()[0][step, WIDTH]
+    inside[step, 3] = likelihood.bounds[0][step, WIDTH]
     inside[flat, :2] = [REACH, -REACH]
-    inside[flat, 2:] = likelihood.bounds()[1][flat, WIDTH, None]
+    inside[flat, 2:] = likelihood.bounds[1][flat, WIDTH, None]
     return warm, inside
 
 
@@ -239,7 +239,7 @@ def _profile_starts(likelihood: Likelihood, parameter: Indices, held_at: Numbers
     shape = (len(value), len(WIDTHS) + len(_WIDE))
     # A threshold just beside a level needs a curve as steep as that distance, which no fixed grid holds.
     distance = np.abs(likelihood.levels - value).min(axis=1, keepdims=True)
-    beside = np.maximum(3 * distance, np.exp(likelihood.bounds()[0][:, WIDTH, None]))
+    beside = np.maximum(3 * distance, np.exp(likelihood.bounds[0][:, WIDTH, None]))
     log_widths = np.log(np.concatenate([np.broadcast_to(np.concatenate([WIDTHS, _WIDE]), shape), beside], axis=1))
     offsets = np.exp(np.minimum(value, _WIDEST_START)) * _OFFSETS
     centres = np.concatenate([np.broadcast_to(CENTRES[1:12], (len(value), 11)), offsets], axis=1)
