@@ -104,8 +104,8 @@ def structure(design: str) -> Readings:
     return Readings.from_rows(rows)
 
 
-def preferences(shown: Readings, observer: Observer, tau: float, rng: np.random.Generator) -> Codes:
-    """Preferred slot of each reading (+1, 0 tie, -1): a stable preference for each stimulus, fresh noise each call."""
+def evidence(shown: Readings, observer: Observer, tau: float, rng: np.random.Generator) -> tuple[Numbers, Numbers]:
+    """Evidence for content a in each reading, and its criterion: stable for a stimulus, fresh noise in each call."""
     n = len(shown)
     slope = observer.k * np.exp(tau * rng.standard_normal(len(shown.tasks)))[shown.task]
     stable = np.sqrt(observer.rho) * rng.standard_normal(len(shown.stimulus_ids))[shown.stimulus]
@@ -119,10 +119,15 @@ def preferences(shown: Readings, observer: Observer, tau: float, rng: np.random.
     content = np.where(vacuum, 0.0, content + observer.filler * shown.filler_b / 100 + stable)
     spread = np.where(vacuum, 1.0, np.sqrt(1 - observer.rho))
     x = content + sign * observer.b + spread * observer.noise(n, rng)
-    criterion = np.where(vacuum, observer.vacuum_criterion, observer.c)
-    preferred = np.where(x > criterion, 1, np.where(x < -criterion, -1, 0)) * sign
-    lapsed = rng.random(n) < observer.lapse
-    return np.where(lapsed, rng.integers(-1, 2, n), preferred).astype(np.int32)
+    return x, np.where(vacuum, observer.vacuum_criterion, observer.c)
+
+
+def preferences(shown: Readings, observer: Observer, tau: float, rng: np.random.Generator) -> Codes:
+    """Preferred slot of each reading: +1 the first, 0 a tie, -1 the second."""
+    x, criterion = evidence(shown, observer, tau, rng)
+    preferred = np.where(x > criterion, 1, np.where(x < -criterion, -1, 0)) * np.where(shown.order == 0, 1, -1)
+    lapsed = rng.random(len(shown)) < observer.lapse
+    return np.where(lapsed, rng.integers(-1, 2, len(shown)), preferred).astype(np.int32)
 
 
 def drawn(shown: Readings, observer: Observer, tau: float, rng: np.random.Generator) -> Readings:
