@@ -22,9 +22,9 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.stats import t as student_t
 
-from datasheet.analysis.characterise import rates_of
 from datasheet.analysis.intervals import Numbers
 from datasheet.analysis.model import measure
+from datasheet.analysis.rates import rates_of
 from datasheet.readings import UNKNOWN, Codes, ReadingRow, Readings
 from datasheet.records import OUTCOMES, PROBES
 from datasheet.stimulus.bank import load_bank

@@ -10,7 +10,7 @@ import numpy as np
 
 from datasheet.analysis import validity
 from datasheet.analysis.budget import Budget
-from datasheet.analysis.characterise import BUDGET_PROMPTS, BUDGET_QUALITY_SD, MOST_NAMES, Characterisation
+from datasheet.analysis.characterise import BUDGET_PROMPTS, BUDGET_QUALITY_SD, Characterisation
 from datasheet.analysis.derived import p_correct
 from datasheet.analysis.diagnostics import Diagnostics
 from datasheet.analysis.intervals import CONFIDENCE_LEVEL, ClusteredShare
@@ -18,6 +18,7 @@ from datasheet.analysis.ladder import LadderStep
 from datasheet.analysis.model import ModelFinding
 from datasheet.analysis.pairing_null import DRAWS, PairingNull
 from datasheet.analysis.profile import Limits
+from datasheet.analysis.rates import MOST_NAMES
 from datasheet.analysis.swap_pairs import CLASSES
 from datasheet.readings import Readings
 from datasheet.records import Estimate

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from published import PUBLISHED, QWEN32B, STRICT_TIE, published
 from readings_made import ladder_rows, same_quality, same_quality_rows, vacuum_rows
 
-from datasheet.analysis.characterise import Characterisation, characterise, profile_from, rates_of
+from datasheet.analysis.characterise import Characterisation, characterise, profile_from
 from datasheet.analysis.model import NO_TIES
 from datasheet.analysis.pairing_null import pairing_null
+from datasheet.analysis.rates import rates_of
 from datasheet.errors import EstimationError
 from datasheet.readings import ReadingRow, Readings
 
