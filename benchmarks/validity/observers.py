@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -136,7 +136,7 @@ def drawn(shown: Readings, observer: Observer, tau: float, rng: np.random.Genera
     return Readings.from_columns(shown.to_columns() | {"outcome": outcome, "invalid": np.full(len(shown), UNKNOWN)})
 
 
-def truths(shown: Readings, observer: Observer, tau: float) -> dict[str, float]:
+def truths(shown: Readings, observer: Observer, tau: float, draws: int = TRUTH_DRAWS) -> dict[str, float]:
     """What each quantity truly is: rates by counting over a large draw of preferences, parameters from the dials."""
     rng = np.random.default_rng(99)
     first_repeat = shown.repeat == 0
@@ -146,7 +146,7 @@ def truths(shown: Readings, observer: Observer, tau: float) -> dict[str, float]:
     in_prefix = (shown.probe == PROBES.index("ladder")) & (shown.arm == shown.arms.index("prefix"))
     sign = np.where(shown.order == 0, 1, -1)
     sums: Counter[str] = Counter()
-    for _ in range(TRUTH_DRAWS):
+    for _ in range(draws):
         slot = preferences(shown, observer, tau, rng)
         sums["dark_current"] += (slot[shown.probe == PROBES.index("vacuum")] != 0).mean()
         sums["stable_cross_sensitivity"] += (slot[ab] * slot[ba] < 0).mean()
@@ -154,7 +154,7 @@ def truths(shown: Readings, observer: Observer, tau: float) -> dict[str, float]:
         for step in STEPS:
             at = in_prefix & (shown.delta_q == step)
             sums[f"p_correct_{step}"] += ((slot * sign)[at] == 1).mean()
-    found = {key: total / TRUTH_DRAWS for key, total in sums.items()}
+    found = {key: total / draws for key, total in sums.items()}
     if observer.is_of_the_model:
         found |= {"resolution": observer.k, "criterion": observer.c, "position": observer.b}
         found |= {"length_slope": observer.length, "filler_slope": observer.filler}
@@ -212,41 +212,77 @@ def _shown(design: str) -> Readings:
     return _STRUCTURES[design]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Worth:
+    """What the estimates of a quantity are worth over many logs; all but ``printed`` are of those that are measured.
+
+    ``width`` is the mean width of an interval over 2 t sd; NaN without a spread or a closed interval.
+    """
+
+    truth: float
+    printed: float
+    bias: float = np.nan
+    rmse: float = np.nan
+    standard_error: float = np.nan
+    covers: float = np.nan
+    width: float = np.nan
+
+    @classmethod
+    def of(cls, truth: float, found: Sequence[tuple[str, float, float, float]], quantile: float) -> Worth:
+        """Of (status, estimate, low, high) for each log."""
+        measured = np.array([row[1:] for row in found if row[0] == "measured"])
+        printed = len(measured) / len(found)
+        if len(measured) < 2:
+            return cls(truth=truth, printed=printed)
+        value, low, high = measured.T
+        sd, closed = float(value.std(ddof=1)), np.isfinite(high - low)
+        return cls(
+            truth=truth,
+            printed=printed,
+            bias=float(value.mean()) - truth,
+            rmse=float(np.sqrt(((value - truth) ** 2).mean())),
+            standard_error=sd / float(np.sqrt(len(value))),
+            covers=float(((low <= truth) & (truth <= high)).mean()),
+            width=float((high - low)[closed].mean() / (2 * quantile * sd)) if sd > 0 and closed.any() else np.nan,
+        )
+
+    def marks(self, key: str) -> list[str]:
+        """What is to be said of it beside the figures."""
+        wide_matters = key not in RATES or LEAST_SHARE <= self.truth <= 1 - LEAST_SHARE
+        return [
+            *(["UNDER-COVERS"] if self.covers < LEAST_COVERAGE else []),
+            *(["wide"] if wide_matters and self.width > MOST_WIDTH else []),
+            *(["conservative"] if self.covers > MOST_COVERAGE else []),
+            *([] if self.printed > LEAST_PRINTED else ["seldom measured"]),
+        ]
+
+
+def worths(
+    design: str, name: str, tau: float, *, replicates: int, workers: int = 1, draws: int = TRUTH_DRAWS
+) -> dict[str, Worth]:
+    """Of each quantity that the observer has a truth of."""
+    shown = _shown(design)
+    truth = truths(shown, OBSERVERS[name], tau, draws)
+    one = partial(replicate, design=design, name=name, tau=tau)
+    if workers > 1:
+        with ProcessPoolExecutor(workers) as pool:
+            logs = list(pool.map(one, range(replicates), chunksize=8))
+    else:
+        logs = list(map(one, range(replicates)))
+    quantile = float(student_t.ppf(0.975, len(shown.tasks) - 1))
+    return {key: Worth.of(truth[key], [log[key] for log in logs], quantile) for key in KEYS if key in truth}
+
+
 def report(design: str, name: str, tau: float, replicates: int, workers: int) -> None:
     """Print a table for one observer and task spread."""
-    shown = _shown(design)
-    truth = truths(shown, OBSERVERS[name], tau)
-    with ProcessPoolExecutor(workers) as pool:
-        logs = list(pool.map(partial(replicate, design=design, name=name, tau=tau), range(replicates), chunksize=8))
-    quantile = float(student_t.ppf(0.975, len(shown.tasks) - 1))
+    found = worths(design, name, tau, replicates=replicates, workers=workers)
     print(f"\n{name}, {design}, tau {tau:g}: {replicates} logs")
     print(f"{'quantity':<28} {'truth':>7} {'printed':>8} {'bias':>8} {'rmse':>7} {'covers':>7} {'width/2t sd':>12}")
-    for key in (key for key in KEYS if key in truth):
-        print(_row(key, truth[key], [log[key] for log in logs], quantile), flush=True)
-
-
-def _row(key: str, truth: float, found: list[tuple[str, float, float, float]], quantile: float) -> str:
-    """A line of the table: of the intervals that are printed as measured, what they are worth."""
-    measured = np.array([row[1:] for row in found if row[0] == "measured"])
-    printed = len(measured) / len(found)
-    if len(measured) < 2:
-        return f"{key:<28} {truth:>7.3f} {printed:>8.3f}"
-    value, low, high = measured.T
-    sd, covers = float(value.std(ddof=1)), float(((low <= truth) & (truth <= high)).mean())
-    closed = np.isfinite(high - low)
-    ratio = float((high - low)[closed].mean() / (2 * quantile * sd)) if sd > 0 and closed.any() else np.nan
-    wide_matters = key not in RATES or LEAST_SHARE <= truth <= 1 - LEAST_SHARE
-    marks = [
-        *(["UNDER-COVERS"] if covers < LEAST_COVERAGE else []),
-        *(["wide"] if wide_matters and ratio > MOST_WIDTH else []),
-        *(["conservative"] if covers > MOST_COVERAGE else []),
-        *([] if printed > LEAST_PRINTED else ["seldom measured"]),
-    ]
-    rmse = float(np.sqrt(((value - truth) ** 2).mean()))
-    return (
-        f"{key:<28} {truth:>7.3f} {printed:>8.3f} {value.mean() - truth:>+8.3f} {rmse:>7.3f} {covers:>7.3f} "
-        f"{ratio:>12.2f}  {', '.join(marks)}"
-    )
+    for key, worth in found.items():
+        figures = f"{worth.bias:>+8.3f} {worth.rmse:>7.3f} {worth.covers:>7.3f} {worth.width:>12.2f}"
+        print(
+            f"{key:<28} {worth.truth:>7.3f} {worth.printed:>8.3f} {figures}  {', '.join(worth.marks(key))}", flush=True
+        )
 
 
 def main() -> None:
