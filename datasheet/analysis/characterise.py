@@ -163,9 +163,10 @@ def characterise(readings: Readings, *, limits: Limits | None = None, seed: int 
     empirical = rates.estimates["threshold_75_empirical"]
     model = measure(readings, supported_below_1=empirical.status == "bounded" and empirical.high == 1)
     diagnostics = diagnose(model)
-    estimates = rates.estimates | diagnostics.flagged(model.estimates | prefix_resolution(readings))
-    estimates["base_level_slope"] = diagnostics.base_level_slope
-    estimates |= soft_characteristics(readings, hard_threshold=model.estimates["threshold_75"])
+    fitted = model.estimates | prefix_resolution(readings)
+    fitted["base_level_slope"] = diagnostics.base_level_slope
+    fitted |= soft_characteristics(readings, hard_threshold=model.estimates["threshold_75"])
+    estimates = rates.estimates | diagnostics.flagged(fitted)
     if not readings.tasks:
         estimates = {key: replace(estimate, n_clusters=None) for key, estimate in estimates.items()}
     return Characterisation(

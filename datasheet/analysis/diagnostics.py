@@ -22,10 +22,13 @@ from datasheet.analysis.pair_table import ModelTable
 from datasheet.analysis.threads import one_thread
 from datasheet.records import Estimate
 
-LAPSE_RATES = (0.02, 0.05)
+LAPSE_RATES = (0.02, 0.05, 0.1, 0.2)
 LAPSES_FLAG = "lapses"
 _LAPSE_LEVEL = 0.05
-_UNTOUCHED = ("position_in_steps", "length_in_steps", "filler_in_steps", "stable_correlation", "task_spread")
+_UNTOUCHED = (
+    *("position_in_steps", "length_in_steps", "filler_in_steps", "channel_in_steps", "task_spread"),
+    *("label_mass", "censored_share", "residual_normality"),
+)
 NEEDS_STEPS = "needs a ladder of at least three steps and three tasks, with the levels of the answers"
 
 
@@ -53,7 +56,7 @@ class Diagnostics:
     base_level_slope
         Change of the resolution with each requirement that the worse answer meets already.
     lapses
-        The model at :data:`LAPSE_RATES`; empty without a fit.
+        The model at :data:`LAPSE_RATES`; empty without a fit, or where it determines neither resolution nor criterion.
     steps_p
         p of the test that all quality steps are worth the same, whatever their size and base level; None without it.
     """
@@ -83,12 +86,14 @@ class Diagnostics:
         best, p = self.likeliest_lapses, self.lapses_p
         if best is None or p is None or p >= _LAPSE_LEVEL:
             return ()
-        size = "< .001" if p < 0.001 else f"= {p:.3f}"
+        chance = "p < .001" if p < 0.001 else f"p = {p:.3f}"
+        most = best.lapse_rate == max(LAPSE_RATES)
+        rate = f"{best.lapse_rate:.0%} or more" if most else f"about {best.lapse_rate:.0%}"
         steps = "" if best.threshold_75 is None else f"Δ*75 would be {best.threshold_75:.2f}, "
         return (
-            f"The readings fit better if about {best.lapse_rate:.0%} of calls lapse into a verdict at random "
-            f"(p {size}). The joint model holds lapses at 0, so that its thresholds are too high and its resolution is "
-            f"too low: {steps}k {best.resolution:.2f} and c {best.criterion:.2f}.",
+            f"The readings fit better if {rate} of calls lapse into a verdict at random ({chance}). The joint model "
+            "holds lapses at 0, so that its thresholds are too high, and its resolution and stable correlation too "
+            f"low. At that rate, {steps}k {best.resolution:.2f} and c {best.criterion:.2f}.",
         )
 
     def flagged(self, estimates: Mapping[str, Estimate]) -> dict[str, Estimate]:
@@ -108,7 +113,9 @@ def diagnose(model: ModelFinding) -> Diagnostics:
     if model.fit is None or model.made is None:
         return Diagnostics(base_level_slope=Estimate.absent("not_measured", NEEDS_STEPS))
     with one_thread():
-        lapses = tuple(_lapses(model.made, model.fit, model.fixed, lapse_rate) for lapse_rate in LAPSE_RATES)
+        known = "measured" in (model.estimates[key].status for key in ("resolution", "criterion"))
+        rates = LAPSE_RATES if known else ()
+        lapses = tuple(_lapses(model.made, model.fit, model.fixed, lapse_rate) for lapse_rate in rates)
         steps_p, base_slope = _steps(model.made, model.fit, model.fixed)
     return Diagnostics(base_level_slope=base_slope, lapses=lapses, steps_p=steps_p)
 

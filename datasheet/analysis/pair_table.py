@@ -58,6 +58,11 @@ def model_rows(readings: Readings) -> Readings:
     return readings.where(mask & readings.valid)
 
 
+def prefix_only(readings: Readings) -> bool:
+    """Whether the ladder has the prefix arm alone, where length grows with quality."""
+    return set(readings.of_probe("ladder").arm_names) == {PREFIX_ARM}
+
+
 def dosed(readings: Readings) -> Readings:
     """Readings of the channel probe that tell their dose."""
     channels = readings.of_probe("channel", *CHANNELS)
@@ -85,7 +90,6 @@ def model_table(readings: Readings) -> ModelTable | None:
     outcomes = np.column_stack([delta_q, contents["ab"], contents["ba"]])
     covariates, width = _rounded(names, covariates, outcomes)
     base = np.where((rows.level_b[first] != UNKNOWN) & (delta_q > 0), rows.level_b[first], 0).astype(np.float64)
-    arms = set(readings.of_probe("ladder").arm_names)
     table = PairTable.of_pairs(
         delta_q=delta_q,
         covariates=np.column_stack([covariates, base]),
@@ -98,7 +102,7 @@ def model_table(readings: Readings) -> ModelTable | None:
     return ModelTable(
         table=table.with_covariates(table.covariates[:, :-1]),
         covariates=names,
-        prefix_only=arms == {PREFIX_ARM},
+        prefix_only=prefix_only(readings),
         has_ladder=bool((delta_q > 0).any()),
         has_both_orders=bool(((contents["ab"] != MISSING) & (contents["ba"] != MISSING)).any()),
         has_tasks=len(np.unique(rows.task[rows.task != UNKNOWN])) > 1,

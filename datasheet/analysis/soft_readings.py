@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from datasheet.analysis.pair_table import covariates_of, model_rows
+from datasheet.analysis.pair_table import covariates_of, model_rows, prefix_only
 from datasheet.analysis.presentations import clusters
 from datasheet.analysis.soft import SoftMeasurement, soft_measurement
 from datasheet.readings import Readings
@@ -34,11 +36,15 @@ def soft_characteristics(readings: Readings, *, hard_threshold: Estimate) -> dic
         covariates=covariates,
         ties_allowed=rows.ties_allowed,
     )
+    confounded = ("confounded_with_length",) if prefix_only(readings) else ()
+    resolution, threshold = (
+        replace(estimate, flags=(*estimate.flags, *confounded)) for estimate in (found.resolution, found.threshold)
+    )
     return {
-        "resolution@soft": found.resolution,
+        "resolution@soft": resolution,
         "criterion@soft": found.criterion,
         "position@soft": found.position,
-        "threshold_75@soft": found.threshold,
+        "threshold_75@soft": threshold,
         **_descriptions(found),
     }
 
@@ -49,21 +55,15 @@ def _descriptions(found: SoftMeasurement) -> dict[str, Estimate]:
     if found.label_mass is None or found.least_label_mass is None or found.censored_share is None:
         absent = Estimate.absent("not_measured", found.resolution.reason)
         return dict.fromkeys(("label_mass", "censored_share", "residual_normality"), absent)
-    unread = f"; {found.n_unread} more calls list no label" if found.n_unread else ""
+    unread = f"; {found.n_unread} calls list no label" if found.n_unread else ""
     described = {
-        "label_mass": (
-            found.label_mass,
-            f"the median over calls; the smallest is {found.least_label_mass:.3f}{unread}",
-        ),
-        "censored_share": (found.censored_share, "a count of these calls"),
+        "label_mass": (found.label_mass, f"median over calls, smallest {found.least_label_mass:.3f}{unread}"),
+        "censored_share": (found.censored_share, "counted"),
+        "residual_normality": (found.normality, "probability plot"),
     }
-    estimates = {
-        key: Estimate(estimate=value, n=n, method="as counted", reason=reason)
-        for key, (value, reason) in described.items()
+    return {
+        key: Estimate.absent("undetermined", found.resolution.reason, n=n)
+        if value is None
+        else Estimate(estimate=value, n=n, method=method, reason="it describes these calls, and no others")
+        for key, (value, method) in described.items()
     }
-    estimates["residual_normality"] = (
-        Estimate.absent("undetermined", found.resolution.reason, n=n)
-        if found.normality is None
-        else Estimate(estimate=found.normality, n=n, method="probability plot", reason="it describes these residuals")
-    )
-    return estimates

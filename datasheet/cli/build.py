@@ -173,6 +173,6 @@ def _report(result: BuildResult, as_json: bool) -> int:
         say(f"{result.unanswered} trials have no reply ({kinds}): the same command asks them again")
         return EXIT_RESUMABLE
     if not result.conclusive:
-        say("Nothing could be concluded: no valid reading but the invalid rate's")
+        say("Nothing could be concluded: no reading is valid, and only the invalid rate is known")
         return EXIT_INCONCLUSIVE
     return 0

@@ -41,7 +41,7 @@ def _table(result: SelfTest) -> str:
         "",
         f"{sum(row.recovered for row in planted)} of {len(planted)} planted values came back; "
         f"{sum(row.covered for row in planted)} lie within their 95% intervals.",
-        f"{sum(bool(row.failure) for row in others)} of {len(others)} other values are not what they are (leaks).",
+        f"{sum(bool(row.failure) for row in others)} of {len(others)} other values moved, though not planted (leaks).",
         "failed" if result.failures else "passed",
     ]
     return "\n".join(lines) + "\n"

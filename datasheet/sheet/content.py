@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from datasheet.analysis.diagnostics import LAPSES_FLAG
 from datasheet.analysis.ladder import EVENTS
 from datasheet.analysis.swap_pairs import CLASSES
 from datasheet.sheet.catalogue import SECTIONS
@@ -32,8 +33,8 @@ SECTION_TITLES = {
 }
 
 _REMARKS = {
-    "confounded_with_length": "Confounded with length: in these readings the better answer is the longer one too, so a "
-    "judge that only likes length would read the same. The phrasing and filler arms would tell the two apart.",
+    "confounded_with_length": "Confounded with length: on the prefix arm alone the better answer is the longer one "
+    "too, so that a judge that only likes length reads the same. The phrasing and filler arms tell the two apart.",
     "extrapolated": "Extrapolated: lies beyond the steps that were measured.",
     "lapses": "Lapses: the readings fit better if some calls lapse, which the joint model holds at 0 (see the notes); "
     "evidence in standard deviations is then read too low, and thresholds too high.",
@@ -256,7 +257,7 @@ def _marks(rows: Sequence[Mapping[str, Any]]) -> Marks:
     """A mark and a sentence for each flag of some rows, and for each reason that several rows with a number share."""
     often = Counter(row["reason"] for row in rows if has_number(row))
     sentences: dict[str, str] = {}
-    for row in rows:
+    for row in filter(has_number, rows):
         for flag in row["flags"]:
             sentences[flag] = _REMARKS.get(flag, f"{words(flag)}.")
         if row["reason"] and often[row["reason"]] > 1:
@@ -349,5 +350,12 @@ def fitted(sheet: Sheet) -> Fitted | None:
         points=points,
         equal_length=length is not None and has_number(length),
         threshold=threshold["estimate"] if threshold else None,
-        doubt=threshold["reason"] if threshold and not has_number(threshold) else "",
+        doubt=_doubt(threshold) if threshold else "",
     )
+
+
+def _doubt(threshold: Mapping[str, Any]) -> str:
+    """Why the fitted curve is not to be believed as it is drawn."""
+    if not has_number(threshold):
+        return f"The readings do not settle it: {threshold['reason']}."
+    return "It holds lapses at 0, of which these readings show signs." if LAPSES_FLAG in threshold["flags"] else ""

@@ -36,8 +36,8 @@ class Definition:
 _SAME = "equal quality, same requirements met, both orders"
 _VACUUM = "empty, blank and identical answers"
 _LADDER = "prefix arm, both orders"
-_MODEL = "joint model, all arms"
-SOFT = "label log-probabilities, all arms"
+_MODEL = "joint model of pairs, all arms"
+SOFT = "label log-probabilities of calls, all arms"
 
 DEFINITIONS = (
     Definition(
@@ -268,7 +268,7 @@ DEFINITIONS = (
     Definition(
         key="position_in_steps",
         symbol="b/k",
-        title="Position in quality steps",
+        title="Worth of the first slot",
         unit="quality steps",
         section="model",
         conditions=_MODEL,
@@ -313,7 +313,7 @@ DEFINITIONS = (
     Definition(
         key="length_in_steps",
         symbol="g/k",
-        title="Length in quality steps",
+        title="Worth of 100 words",
         unit="quality steps",
         section="model",
         conditions=_MODEL,
@@ -331,7 +331,7 @@ DEFINITIONS = (
     Definition(
         key="filler_in_steps",
         symbol="h/k",
-        title="Filler in quality steps",
+        title="Cost of 100 words of filler",
         unit="quality steps",
         section="model",
         conditions=_MODEL,
@@ -349,7 +349,7 @@ DEFINITIONS = (
     Definition(
         key="channel_in_steps",
         symbol="γ/k",
-        title="Channel in quality steps",
+        title="Worth of a dose",
         unit="quality steps",
         section="model",
         conditions=_MODEL,

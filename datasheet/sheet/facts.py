@@ -88,8 +88,8 @@ def model_checks(sheet: Sheet) -> tuple[str, ...]:
     if "names" not in model:
         return ()
     found = "found" if model["status"] == "measured" else "not found"
-    checks = [f"The mode was {found} (largest gradient {model['largest_gradient']:.1g} standard deviations)."]
-    for lapses in model.get("lapse_sensitivity", ()):
+    checks = [f"The mode was {found} (largest gradient {number(model['largest_gradient'])} standard deviations)."]
+    for lapses in model.get("lapse_sensitivity", ())[:2]:
         keys = ("threshold_75", "resolution", "criterion", "position")
         values = ", ".join(f"{define(key).symbol} {number(lapses[key])}" for key in keys if lapses[key] is not None)
         checks.append(f"If {lapses['lapse_rate']:.0%} of calls were lapses: {values}.")

@@ -72,7 +72,7 @@ class Fitted:
     threshold
         The ΔQ at which it reaches three readings in four; None where that was not measured.
     doubt
-        Why the readings do not settle it; "" where they do.
+        A sentence on why it is not to be believed as it is drawn; "" where it is.
     """
 
     points: Sequence[Mapping[str, float]]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from math import hypot
 from statistics import NormalDist
 
 import numpy as np
@@ -52,7 +53,7 @@ FAULTS = (
         for channel in CHANNELS
     ),
     Fault(name="lapse", changes={"lapse_rate": 0.15}, shows=("p_correct_5", "dark_current")),
-    Fault(name="call noise", changes={"surface": 0.8, "noise": 0.6}, shows=("self_consistency",)),
+    Fault(name="call noise", changes={"noise": 2.0}, shows=("resolution",)),
     Fault(name="coin flip", changes=_COIN, shows=("resolution", "dark_current", "p_correct_5")),
     Fault(name="invalid replies", changes={"invalid_rate": 0.1}, shows=("invalid_rate",)),
 )
@@ -69,6 +70,7 @@ def true_values(dials: Dials, readings: Readings) -> dict[str, float]:
     readings
         For the lengths of the answers that were shown; no outcome is looked at.
     """
+    dials = _in_standard_deviations(dials)
     values = {
         "dark_current": _dark_current(dials),
         **_of_equal_pairs(dials, readings),
@@ -84,6 +86,14 @@ def true_values(dials: Dials, readings: Readings) -> dict[str, float]:
         if dials.criterion:
             values["criterion"] = dials.criterion
     return values
+
+
+def _in_standard_deviations(dials: Dials) -> Dials:
+    """The same judge with its evidence in standard deviations of a reading, the unit of a sheet."""
+    sd = hypot(dials.surface, dials.noise)
+    scaled = ("sensitivity", "criterion", "position", "surface", "noise", "length", "filler", *CHANNELS)
+    vacuum = None if dials.vacuum_criterion is None else dials.vacuum_criterion / sd
+    return replace(dials, **{name: getattr(dials, name) / sd for name in scaled}, vacuum_criterion=vacuum)
 
 
 def _dark_current(dials: Dials) -> float:

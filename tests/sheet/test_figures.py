@@ -105,8 +105,13 @@ def test_only_a_measured_threshold_is_a_crossing_and_only_a_fitted_length_is_equ
     rows["threshold_75"].update(status="undetermined", estimate=None, low=None, high=None, reason="k is not clear")
     rows["length_slope"].update(status="not_measured", estimate=None, low=None, high=None, reason="no lengths")
     found = fitted(sheet)
-    assert found == Fitted(points=sheet["curves"]["model"], equal_length=False, threshold=None, doubt="k is not clear")
+    assert (found.equal_length, found.threshold) == (False, None)
+    assert found.doubt == "The readings do not settle it: k is not clear."
     assert "length" not in found.conditions
+    rows["threshold_75"].update(status="measured", estimate=2.5, low=2, high=3, reason="", flags=["lapses"])
+    found = fitted(sheet)
+    assert found is not None
+    assert "lapses" in found.doubt
 
 
 def test_the_arm_where_length_speaks_for_the_worse_answer_is_drawn_with_a_look_of_its_own() -> None:

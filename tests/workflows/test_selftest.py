@@ -50,7 +50,7 @@ def test_every_fault_comes_back_and_nowhere_else(command: Command) -> None:
         ("dark current", {"vacuum_criterion": 5.0}, "dark_current", "missed"),
         ("position", {"position": 0.0}, "position", "missed"),
         ("length", {"length": 0.0}, "length_slope", "missed"),
-        ("call noise", {"surface": 0.0, "noise": 1.0}, "self_consistency", "missed"),
+        ("call noise", {"noise": 1.0}, "resolution", "missed"),
     ],
 )
 def test_a_fault_that_nobody_declared_is_a_leak_and_one_that_is_not_there_is_missed(
