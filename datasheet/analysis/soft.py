@@ -17,14 +17,14 @@ estimate stand beside it.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from math import exp, inf, sqrt
+from math import exp, inf, log, sqrt
 
 import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import ndtri, stdtrit
 
 from datasheet.analysis.bivariate import Numbers
-from datasheet.analysis.derived import threshold
+from datasheet.analysis.derived import FARTHEST_DELTA_Q, threshold
 from datasheet.analysis.intervals import CONFIDENCE_LEVEL
 from datasheet.analysis.threads import one_thread
 from datasheet.analysis.tobit import NormalRegression, fit_tobit
@@ -43,6 +43,8 @@ _LEAST_K = 1e-12
 _SPREAD_STEP = (
     0.003  # of the resolution, to which the spread over tasks is found: coarser, it would widen the jackknife
 )
+_WIDEST = 12.0
+_WIDE = "the tasks differ so much that the limits leave it open: more tasks would tell"
 _QUANTITIES = ("resolution", "position", "log_criterion", "log_threshold")
 
 
@@ -102,6 +104,7 @@ def soft_measurement(
     cluster: Codes,
     hard_threshold: Estimate,
     covariates: Numbers | None = None,
+    weight: Numbers | None = None,
     ties_allowed: bool = True,
 ) -> SoftMeasurement:
     """Resolution, position, criterion and threshold from log-probabilities, with delete-a-task jackknife intervals.
@@ -114,15 +117,18 @@ def soft_measurement(
         Δ*75 from the hard verdicts of the same calls.
     covariates
         Other differences between the contents (a minus b) that evidence may depend on, shape (n, m).
+    weight
+        What each call counts, shape (n,): 1 over the repeats of its presentation, which tell nothing of other ones.
     ties_allowed
         The prompt has a label for a tie.
     """
     listed = labels.mass > 0
     n_calls, mass = int(listed.sum()), labels.mass[listed]
+    counted = np.ones(len(labels)) if weight is None else weight
     a_first = np.where(order == 0, 1.0, -1.0)
     others = np.zeros((len(labels), 0)) if covariates is None else covariates
     design = np.column_stack([delta_q, a_first, others])
-    calls = _calls(labels.where(listed), design[listed], cluster[listed], ties_allowed=ties_allowed)
+    calls = _calls(labels.where(listed), design[listed], cluster[listed], counted[listed], ties_allowed=ties_allowed)
     with one_thread():
         fit = _fitted(calls) if calls.censored_share < MOST_CENSORED else None
         if fit is None:
@@ -139,7 +145,7 @@ def soft_measurement(
         n_unread=len(listed) - n_calls,
         n_sideless=int((calls.side == 2).sum()),
         censored_share=calls.censored_share if n_calls else None,
-        label_mass=float(np.median(mass)) if n_calls else None,
+        label_mass=_median(mass, counted[listed]) if n_calls else None,
         least_label_mass=float(mass.min()) if n_calls else None,
         normality=None if fit is None else _normality(calls, fit),
     )
@@ -151,7 +157,8 @@ class _Calls:
 
     ``side`` is 0 where both answers' labels are listed, +1 where only that of content a is (-1: of b), 2 where neither
     is. ``evidence`` is X/s where the side is 0, else how far above c/s its size is known to lie. ``criterion`` is c/s,
-    NaN where the side is not 0. A tie that is not listed is taken at the floor, which makes c/s an upper limit.
+    NaN where the side is not 0. A tie that is not listed is taken at the floor, or at what the listed labels leave
+    where that is less, which makes c/s an upper limit.
     """
 
     evidence: Numbers
@@ -160,19 +167,36 @@ class _Calls:
     tie_listed: Mask
     design: Numbers
     cluster: Codes
+    weight: Numbers
 
     @property
     def censored_share(self) -> float:
         """1 where there is no call at all."""
-        return float((self.side != 0).mean()) if len(self.side) else 1.0
+        return float(np.average(self.side != 0, weights=self.weight)) if len(self.side) else 1.0
+
+    @property
+    def n(self) -> int:
+        """Presentations, however often they were repeated."""
+        return round(float(self.weight.sum()))
 
     def where(self, kept: Mask) -> _Calls:
         return _Calls(**{item.name: getattr(self, item.name)[kept] for item in fields(self)})
 
 
-def _calls(labels: LabelColumns, design: Numbers, cluster: Codes, *, ties_allowed: bool) -> _Calls:
+def _median(values: Numbers, weight: Numbers) -> float:
+    """The least value up to which half of the weight lies."""
+    at = np.argsort(values)
+    reached = np.cumsum(weight[at])
+    return float(values[at][np.searchsorted(reached, reached[-1] / 2)])
+
+
+def _calls(labels: LabelColumns, design: Numbers, cluster: Codes, weight: Numbers, *, ties_allowed: bool) -> _Calls:
     first, second, floor = labels.first, labels.second, labels.floor
-    tie = np.maximum(labels.tie, floor) if ties_allowed else np.full(len(first), -inf)
+    tie = np.full(len(first), -inf)
+    if ties_allowed:
+        with np.errstate(divide="ignore"):  # nothing left
+            left = np.log(np.maximum(0.0, 1 - labels.mass))
+        tie = np.where(np.isfinite(labels.tie), labels.tie, np.minimum(floor, left))
     a_first = design[:, 1]
     known, neither = np.isfinite(first) & np.isfinite(second), ~np.isfinite(first) & ~np.isfinite(second)
     side = np.where(known, 0, np.where(neither, 2, np.where(np.isfinite(first), a_first, -a_first)))
@@ -188,6 +212,7 @@ def _calls(labels: LabelColumns, design: Numbers, cluster: Codes, *, ties_allowe
         tie_listed=np.isfinite(labels.tie),
         design=design,
         cluster=cluster,
+        weight=weight,
     )
 
 
@@ -223,11 +248,12 @@ def _fitted(calls: _Calls) -> _Fit | None:
     known = calls.side == 0
     if not known.any():
         return None
-    criterion = max(0.0, float(np.median(calls.criterion[known])))
+    criterion = max(0.0, _median(calls.criterion[known], calls.weight[known]))
     shown = calls.side != 2
     side, evidence, design = calls.side[shown], calls.evidence[shown], calls.design[shown]
+    weight = calls.weight[shown]
     values = np.where(side == 0, evidence, side * (evidence - criterion))
-    plain = _at_spread(values, side, design, criterion, 0.0)
+    plain = _at_spread(values, side, design, weight, criterion, 0.0)
     if plain is None:
         return None
     most = abs(float(plain.regression.coefficients[0])) / plain.regression.residual_sd
@@ -235,12 +261,12 @@ def _fitted(calls: _Calls) -> _Fit | None:
         return plain
 
     def loss(spread: float) -> float:
-        fit = _at_spread(values, side, design, criterion, spread)
-        return inf if fit is None else -_log_likelihood(fit, design)
+        fit = _at_spread(values, side, design, weight, criterion, spread)
+        return inf if fit is None else -_log_likelihood(fit, design, weight)
 
     found = minimize_scalar(loss, bounds=(0.0, most), method="bounded", options={"xatol": _SPREAD_STEP * most})
-    better = found.fun < -_log_likelihood(plain, design)
-    return _at_spread(values, side, design, criterion, float(found.x)) if better else plain
+    better = found.fun < -_log_likelihood(plain, design, weight)
+    return _at_spread(values, side, design, weight, criterion, float(found.x)) if better else plain
 
 
 def _scale(design: Numbers, spread: float) -> Numbers:
@@ -248,11 +274,13 @@ def _scale(design: Numbers, spread: float) -> Numbers:
     return np.hypot(1.0, spread * design[:, 0])
 
 
-def _at_spread(values: Numbers, side: Codes, design: Numbers, criterion: float, spread: float) -> _Fit | None:
+def _at_spread(
+    values: Numbers, side: Codes, design: Numbers, weight: Numbers, criterion: float, spread: float
+) -> _Fit | None:
     """The fit where tasks differ by so much, in standard deviations of a reading for each step."""
     scale = _scale(design, spread)
     scaled, regressors = values / scale, design / scale[:, None]
-    regression = fit_tobit(scaled, side, regressors)
+    regression = fit_tobit(scaled, side, regressors, weight)
     if regression is None:
         return None
     return _Fit(
@@ -260,10 +288,10 @@ def _at_spread(values: Numbers, side: Codes, design: Numbers, criterion: float, 
     )
 
 
-def _log_likelihood(fit: _Fit, design: Numbers) -> float:
+def _log_likelihood(fit: _Fit, design: Numbers, weight: Numbers) -> float:
     """Log likelihood of the values before they were divided."""
-    divided = np.log(_scale(design, fit.spread))[fit.censored == 0]
-    return fit.regression.log_likelihood - float(divided.sum())
+    known = fit.censored == 0
+    return fit.regression.log_likelihood - float(weight[known] @ np.log(_scale(design, fit.spread))[known])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -311,16 +339,14 @@ def _jackknifed(calls: _Calls, fit: _Fit) -> _Jackknife:
                 shifts = np.array(found) - fit.quantities
             variances = (n_parts - 1) / n_parts * (shifts**2).sum(axis=0)
             spreads = {name: sqrt(variance) for name, variance in zip(_QUANTITIES, variances.tolist(), strict=True)}
-            kind = "task" if n_parts == len(tasks) else f"group (of {n_parts} groups of tasks)"
+            kind = "task" if n_parts == len(tasks) else f"group (of {n_parts})"
             method += f", delete-a-{kind} jackknife, t({n_parts - 1})"
-    return _Jackknife(
-        spreads=spreads, n_parts=n_parts, n_clusters=len(tasks), n=len(calls.side), method=method, reason=reason
-    )
+    return _Jackknife(spreads=spreads, n_parts=n_parts, n_clusters=len(tasks), n=calls.n, method=method, reason=reason)
 
 
 def _no_estimate(calls: _Calls) -> Estimate:
     """Why there is no fit."""
-    n, share = len(calls.side), calls.censored_share
+    n, share = calls.n, calls.censored_share
     if n == 0:
         reason = "no call lists a label among the candidates of its first token: ask the judge for log-probabilities"
         return Estimate.absent("not_measured", reason)
@@ -341,34 +367,71 @@ def _estimates(calls: _Calls, fit: _Fit, *, ties_allowed: bool) -> tuple[Estimat
     jackknife = _jackknifed(calls, fit)
     k, b, log_criterion, log_threshold = fit.quantities.tolist()
     k_limits = jackknife.limits("resolution", k)
+    b_limits = jackknife.limits("position", b)
+    open_ended = Estimate.absent("undetermined", _WIDE, n=jackknife.n)
     if not ties_allowed:
         reason = "the prompt allows no tie, which fixes the criterion at 0"
         criterion = Estimate.absent("not_applicable", reason, n=jackknife.n)
     else:
         criterion = _criterion(calls, jackknife, log_criterion)
-    if k <= 0 or (k_limits is not None and k_limits[0] <= 0):
-        steps = Estimate.absent("undetermined", "the resolution is not clearly above 0", n=jackknife.n)
-    elif not np.isfinite(log_threshold):
-        reason = "the fitted curve does not reach .75 within 60 steps"
-        steps = Estimate.absent("undetermined", reason, n=jackknife.n)
-    else:
-        tested = calls.design[:, 0][calls.design[:, 0] > 0]
-        outside = not tested.min() <= exp(log_threshold) <= tested.max()
-        limits = _exponential(jackknife.limits("log_threshold", log_threshold))
-        steps = jackknife.estimate(exp(log_threshold), limits, *(["extrapolated"] * outside))
     return (
-        jackknife.estimate(k, k_limits),
-        jackknife.estimate(b, jackknife.limits("position", b)),
+        open_ended if _is_wide(k_limits) else jackknife.estimate(k, k_limits),
+        open_ended if _is_wide(b_limits) else jackknife.estimate(b, b_limits),
         criterion,
-        steps,
+        _threshold(calls, jackknife, (k, k_limits), log_threshold, criterion),
     )
+
+
+def _is_wide(limits: tuple[float, float] | None) -> bool:
+    """Whether limits leave everything open: in standard deviations (each step's), no judge is so far out."""
+    return limits is not None and limits[1] - limits[0] > 2 * _WIDEST
+
+
+def _threshold(
+    calls: _Calls,
+    jackknife: _Jackknife,
+    k: tuple[float, tuple[float, float] | None],
+    log_threshold: float,
+    criterion: Estimate,
+) -> Estimate:
+    """Δ*75 where resolution and criterion are known; a bound where the criterion is one, or beyond the tested steps."""
+
+    def absent(reason: str) -> Estimate:
+        return Estimate.absent("undetermined", reason, n=jackknife.n)
+
+    def bounded(*, low: float | None = None, high: float | None = None) -> Estimate:
+        how = jackknife.method
+        return Estimate(
+            status="bounded", low=low, high=high, n=jackknife.n, n_clusters=jackknife.n_clusters, method=how
+        )
+
+    if criterion.status == "undetermined":
+        return absent(f"the criterion is not known: {criterion.reason}")
+    if k[0] <= 0 or (k[1] is not None and k[1][0] <= 0):
+        return absent("the resolution is not clearly above 0")
+    if not np.isfinite(log_threshold):
+        return absent("the fitted curve does not reach .75 within 60 steps")
+    log_limits = jackknife.limits("log_threshold", log_threshold)
+    if log_limits is not None and log_limits[1] > log(FARTHEST_DELTA_Q):
+        return absent("the tasks differ so much that no upper limit can be given: more tasks would tell")
+    limits = _exponential(log_limits)
+    if criterion.status == "bounded":
+        return bounded(high=limits[1] if limits else exp(log_threshold))
+    tested = calls.design[:, 0][calls.design[:, 0] > 0]
+    if limits and limits[0] > tested.max():
+        return bounded(low=float(tested.max()))
+    outside = not tested.min() <= exp(log_threshold) <= tested.max()
+    return jackknife.estimate(exp(log_threshold), limits, *(["extrapolated"] * outside))
 
 
 def _criterion(calls: _Calls, jackknife: _Jackknife, log_criterion: float) -> Estimate:
     """The criterion; an upper limit of it where most calls do not list the tie."""
     if not np.isfinite(log_criterion):
         return Estimate.absent("undetermined", "the tie has no probability that can be told from 0", n=jackknife.n)
-    limits = _exponential(jackknife.limits("log_criterion", log_criterion))
+    log_limits = jackknife.limits("log_criterion", log_criterion)
+    if log_limits is not None and log_limits[1] > log(_WIDEST):
+        return Estimate.absent("undetermined", _WIDE, n=jackknife.n)
+    limits = _exponential(log_limits)
     if calls.tie_listed[calls.side == 0].mean() > 0.5:
         return jackknife.estimate(exp(log_criterion), limits)
     return Estimate(

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import numpy.typing as npt
 
+from datasheet.analysis.model import NEEDS_BOTH_ORDERS
 from datasheet.analysis.pair_table import covariates_of, model_rows, prefix_only
 from datasheet.analysis.presentations import clusters
 from datasheet.analysis.soft import SoftMeasurement, soft_measurement
@@ -34,19 +36,28 @@ def soft_characteristics(readings: Readings, *, hard_threshold: Estimate) -> dic
         cluster=clusters(rows),
         hard_threshold=hard_threshold,
         covariates=covariates,
+        weight=_weights(rows),
         ties_allowed=rows.ties_allowed,
     )
     confounded = ("confounded_with_length",) if prefix_only(readings) else ()
     resolution, threshold = (
         replace(estimate, flags=(*estimate.flags, *confounded)) for estimate in (found.resolution, found.threshold)
     )
+    both_orders = len(np.unique(rows.order)) > 1
     return {
         "resolution@soft": resolution,
         "criterion@soft": found.criterion,
-        "position@soft": found.position,
+        "position@soft": found.position if both_orders else Estimate.absent("not_measured", NEEDS_BOTH_ORDERS),
         "threshold_75@soft": threshold,
         **_descriptions(found),
     }
+
+
+def _weights(rows: Readings) -> npt.NDArray[np.float64]:
+    """1 over the number of calls on the same presentation: repeats tell nothing of other presentations."""
+    presentation = rows.stimulus.astype(np.int64) * 2 + rows.order
+    _, place, calls = np.unique(presentation, return_inverse=True, return_counts=True)
+    return np.asarray(1 / calls[place])
 
 
 def _descriptions(found: SoftMeasurement) -> dict[str, Estimate]:

@@ -44,7 +44,9 @@ class NormalRegression:
         return np.asarray(residuals)
 
 
-def fit_tobit(values: Numbers, censored: Codes, design: Numbers) -> NormalRegression | None:
+def fit_tobit(
+    values: Numbers, censored: Codes, design: Numbers, weight: Numbers | None = None
+) -> NormalRegression | None:
     """Maximum likelihood, or least squares (n - p degrees of freedom) where nothing is censored.
 
     Parameters
@@ -55,18 +57,20 @@ def fit_tobit(values: Numbers, censored: Codes, design: Numbers) -> NormalRegres
         0 where the value is known, +1 where it lies above ``values``, -1 where it lies below, shape (n,).
     design
         Regressors, shape (n, p).
+    weight
+        What each value counts, shape (n,); 1 each if None.
 
     Returns
     -------
     None where the known values leave the fit open: they do not tell the regressors apart, or a line goes through all
     of them.
     """
-    known = censored == 0
-    n_known, n_regressors = int(known.sum()), design.shape[1]
+    known, weight = censored == 0, np.ones(len(values)) if weight is None else weight
+    n_known, n_regressors = float(weight[known].sum()), design.shape[1]
     if n_known <= n_regressors:
         return None
     by_parameter = np.column_stack([-design, values])
-    triangle = np.asarray(np.linalg.qr(by_parameter[known], mode="r"))
+    triangle = np.asarray(np.linalg.qr(by_parameter[known] * np.sqrt(weight[known])[:, None], mode="r"))
     if np.linalg.matrix_rank(triangle[:-1, :-1]) < n_regressors:
         return None
     left = abs(float(triangle[-1, -1]))
@@ -74,7 +78,13 @@ def fit_tobit(values: Numbers, censored: Codes, design: Numbers) -> NormalRegres
     if residual_sd <= _LEAST_RESIDUAL * max(1.0, float(np.abs(values[known]).max())):
         return None
     coefficients = np.linalg.solve(triangle[:-1, :-1], -triangle[:-1, -1])
-    sample = _Sample(n_known=n_known, known=triangle.T @ triangle, beyond=by_parameter[~known], side=censored[~known])
+    sample = _Sample(
+        n_known=n_known,
+        known=triangle.T @ triangle,
+        beyond=by_parameter[~known],
+        side=censored[~known],
+        weight=weight[~known],
+    )
     scaled = np.append(coefficients, 1.0) / residual_sd
     if not known.all():
         scaled = _maximum(sample, scaled)
@@ -93,22 +103,23 @@ class _Sample:
     them over the known values, shape (p + 1, p + 1); ``beyond`` has a row for each of the others.
     """
 
-    n_known: int
+    n_known: float
     known: Numbers
     beyond: Numbers
     side: Codes
+    weight: Numbers
 
     def log_likelihood(self, scaled: Numbers) -> float:
         squares = float(scaled @ self.known @ scaled)
-        tails = float(log_ndtr(-self.side * (self.beyond @ scaled)).sum())
+        tails = float(self.weight @ log_ndtr(-self.side * (self.beyond @ scaled)))
         return self.n_known * (float(np.log(scaled[-1])) - _LOG_ROOT_2PI) - squares / 2 + tails
 
     def newton_step(self, scaled: Numbers) -> tuple[Numbers, float]:
         """The step, and twice the gain that it promises."""
         inside = -self.side * (self.beyond @ scaled)
         hazard = np.exp(-0.5 * inside**2 - _LOG_ROOT_2PI - log_ndtr(inside))
-        gradient = self.beyond.T @ (-self.side * hazard) - self.known @ scaled
-        information = (self.beyond.T * (hazard * (inside + hazard))) @ self.beyond + self.known
+        gradient = self.beyond.T @ (-self.side * hazard * self.weight) - self.known @ scaled
+        information = (self.beyond.T * (self.weight * hazard * (inside + hazard))) @ self.beyond + self.known
         gradient[-1] += self.n_known / scaled[-1]
         information[-1, -1] += self.n_known / scaled[-1] ** 2
         step = np.linalg.solve(information, gradient)

@@ -127,11 +127,24 @@ def complete_reading(given: dict[str, Any], where: str) -> bool:
     given["repeat"] = given.get("repeat") or 0
     given["delta_q"] = _delta_q(given, probe, where)
     given["labels"] = _labels(given, where)
+    given["lacks_floor"] = _lacks_floor(given)
     return arm is None and probe in DEFAULT_ARM
 
 
+def _lacks_floor(given: Mapping[str, Any]) -> bool:
+    """Whether a label is not listed, and nobody can tell how likely it may have been at most."""
+    listed = [given[field] for field in _SHARES if given.get(field)]
+    if not listed or given.get("p_floor") or (sum(listed) >= 1 - MASS_TOLERANCE and len(listed) > 1):
+        return False
+    needed = _SHARES if given.get("ties_allowed") in (None, True) else ("p_first", "p_second")
+    return not all(given.get(field) for field in needed)
+
+
 def _labels(given: Mapping[str, Any], where: str) -> LabelLogProbabilities | None:
-    """Log-probabilities of the labels where a row gives any; what it leaves out lies below p_floor, or its smallest."""
+    """Log-probabilities of the labels where a row gives any; what it leaves out lies below p_floor.
+
+    Where a row gives all of them, or all of the probability, nothing lies below and p_floor may be absent.
+    """
     shares = {field: given[field] for field in _SHARES if given.get(field)}
     floor = given.get("p_floor") or min(shares.values(), default=None)
     if floor is None:

@@ -11,7 +11,7 @@ import os
 from array import array
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -140,11 +140,13 @@ class _RowReader:
         self._calls: dict[tuple[str, str], CallColumns] = {}
         self._fields: set[str] = set()
         self._arm_assumed = False
+        self._lack_floor = 0
 
     def add(self, number: int, row: Mapping[str, Any]) -> None:
         where = f"{self._name} line {number}"
         given = self._common | checked(row, where)
         self._arm_assumed |= complete_reading(given, where)
+        self._lack_floor += given["lacks_floor"]
         who = (given.get("judge") or "", given.get("prompt") or "")
         if who not in self._who:
             self._who[who], self._ties[who], self._calls[who] = len(self._who), {}, CallColumns()
@@ -180,12 +182,19 @@ class _RowReader:
         if unknown:
             names = ", ".join(sorted(unknown)[:12])
             notes.append(f"Fields that this analysis does not know were left aside: {names}.")
+        if self._lack_floor:
+            notes.append(
+                f"{self._lack_floor} rows give the probabilities of some labels and no p_floor, the least that was "
+                "listed: how likely the others may be is not known, so that no soft figure is made of this log."
+            )
         readings = self._columns.readings(
             np.array(self._instruments) == self._who[who],
             ties_allowed=True if ties_allowed is None else ties_allowed,
             length_unit=text_of(self._header.get("length_unit"), "length_unit", f"{self._name} line 1") or "words",
             notes=tuple(notes),
         )
+        if self._lack_floor:
+            readings = replace(readings, labels=None)
         return VerdictLog(
             path=path,
             header=self._header,

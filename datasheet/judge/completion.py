@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeGuard
 
 from datasheet.records import Reply
@@ -70,7 +70,8 @@ def first_token_logprobs(logprobs: object) -> tuple[tuple[str, float], ...]:
 
     Both shapes are read: the chat one (``content[0].top_logprobs``, a list of tokens) and the one of legacy
     completions (``tokens``, ``token_logprobs`` and ``top_logprobs``, a mapping for each token). The token that was
-    written is a candidate too where the list of the likeliest leaves it out.
+    written counts where there is no list of the likeliest: one that is drawn from outside the list would say of the
+    others that they are less likely still, which nobody knows. A list with a probability above 1 is none.
     """
     if not isinstance(logprobs, dict):
         return ()
@@ -81,16 +82,22 @@ def first_token_logprobs(logprobs: object) -> tuple[tuple[str, float], ...]:
             return ()
         rated = first.get("top_logprobs")
         listed = [entry for entry in rated if isinstance(entry, dict)] if isinstance(rated, list) else []
-        pairs = [(entry.get("token"), entry.get("logprob")) for entry in (*listed, first)]
+        pairs = [(entry.get("token"), entry.get("logprob")) for entry in listed or [first]]
     else:
         top = _first(logprobs.get("top_logprobs"))
-        pairs = list(top.items()) if isinstance(top, dict) else []
-        pairs.append((_first(logprobs.get("tokens")), _first(logprobs.get("token_logprobs"))))
-    candidates: dict[str, float] = {}
-    for token, value in pairs:
-        if isinstance(token, str) and _is_number(value) and _LEAST_LOGPROB <= value <= _MOST_LOGPROB:
-            candidates.setdefault(token, float(value))
-    return tuple(candidates.items())
+        written = (_first(logprobs.get("tokens")), _first(logprobs.get("token_logprobs")))
+        pairs = list(top.items()) if isinstance(top, dict) and top else [written]
+    return checked_candidates(
+        tuple((token, value) for token, value in pairs if isinstance(token, str) and _is_number(value))
+    )
+
+
+def checked_candidates(candidates: Iterable[tuple[str, float]]) -> tuple[tuple[str, float], ...]:
+    """Candidates as they are, those that stand for "never" left out; none at all where one is likelier than 1."""
+    candidates = tuple(candidates)
+    if any(logprob > _MOST_LOGPROB for _, logprob in candidates):
+        return ()
+    return tuple((token, float(logprob)) for token, logprob in candidates if logprob >= _LEAST_LOGPROB)
 
 
 def _text_of(content: object) -> str:

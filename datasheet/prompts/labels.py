@@ -8,6 +8,9 @@ from math import exp, fsum, inf, log
 from datasheet.prompts.variant import PromptVariant
 from datasheet.records import LabelLogProbabilities, Outcome, Reply
 
+_MOST_EXCESS = 0.05
+"""Logarithm of the most that the listed probabilities may sum to."""
+
 _WORD_STARTS = " \n\t▁Ġ"  # a space, and what tokenizers write for one
 
 
@@ -27,28 +30,30 @@ def read_labels(variant: PromptVariant, reply: Reply) -> LabelLogProbabilities |
 
 def label_log_probabilities(
     candidates: Iterable[tuple[str, float]], labels: Mapping[str, Outcome]
-) -> LabelLogProbabilities:
-    """Sums over the ways to write each label (``"A"``, ``" A"``, ``"a"``) in candidates; there is at least one.
+) -> LabelLogProbabilities | None:
+    """Sums over the ways to write each label (``"A"``, ``" A"``, ``"a"``) in candidates.
 
-    Case counts where two labels differ by nothing else. Probabilities that sum to more than 1, as rounded ones may, are
-    scaled down to it.
+    Case counts where two labels differ by nothing else. Probabilities that sum to a little more than 1, as rounded ones
+    may, are scaled down to it; None where they sum to more than rounding explains, or where there are none.
     """
     written = {label.strip(_WORD_STARTS): outcome for label, outcome in labels.items()}
     folded = {label.casefold(): outcome for label, outcome in written.items()}
     meaning, fold = (folded, str.casefold) if len(folded) == len(labels) else (written, str)
     listed: dict[Outcome, list[float]] = {"first": [], "tie": [], "second": []}
-    logprobs = dict(candidates)
-    for token, logprob in logprobs.items():
+    logprobs = list(candidates)
+    for token, logprob in logprobs:
         outcome = meaning.get(fold(token.strip(_WORD_STARTS)))
         if outcome is not None:
             listed[outcome].append(logprob)
     sums = {outcome: _log_sum(found) for outcome, found in listed.items()}
     excess = max(0.0, _log_sum(sums.values()))
+    if not logprobs or excess > _MOST_EXCESS:
+        return None
     return LabelLogProbabilities(
         first=sums["first"] - excess,
         tie=sums["tie"] - excess,
         second=sums["second"] - excess,
-        floor=min(logprobs.values()) - excess,
+        floor=min(logprob for _, logprob in logprobs) - excess,
     )
 
 

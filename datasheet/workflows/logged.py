@@ -136,11 +136,11 @@ def _reply_notes(variant: PromptVariant, held: list[LoggedReading], verdicts: li
     off_format = sum(OFF_FORMAT in verdict.flags or verdict.invalid == "no_verdict" for verdict in verdicts)
     if off_format and variant.schema == "json":
         notes.append(f"{off_format} of {len(verdicts)} replies are not the JSON that the prompt asks for.")
-    bare = sum(not logged.reply.logprobs for logged in held) if variant.top_logprobs else 0
+    bare = sum(read_labels(variant, logged.reply) is None for logged in held) if variant.top_logprobs else 0
     if bare:
         notes.append(
-            f"{bare} of {len(held)} replies list no candidates, although the prompt asks for their log-probabilities: "
-            "they are in no soft reading."
+            f"{bare} of {len(held)} replies list no candidates that can be read, although the prompt asks for their "
+            "log-probabilities: they are in no soft reading."
         )
     for reason, count in sorted(Counter(verdict.invalid for verdict in verdicts if verdict.invalid).items()):
         notes.append(f"{reason.replace('_', ' ')}, {count} of {len(verdicts)}: {REASON_SENTENCES[reason]}")

@@ -9,6 +9,7 @@ from typing import Any
 from datasheet.errors import VerdictLogError
 from datasheet.exchange.calls import CallColumns, count_of, seconds_of
 from datasheet.exchange.verdict_log import json_lines, read_header
+from datasheet.judge.completion import checked_candidates
 from datasheet.judge.replay import ReplayJudge
 from datasheet.records import Reply
 
@@ -69,7 +70,7 @@ def _candidates(listed: object) -> tuple[tuple[str, float], ...]:
     well_formed = all(
         isinstance(pair, list) and [type(part) for part in pair] in ([str, float], [str, int]) for pair in pairs
     )
-    return tuple((token, float(logprob)) for token, logprob in pairs) if well_formed else ()
+    return checked_candidates((token, logprob) for token, logprob in pairs) if well_formed else ()
 
 
 def _words(row: Mapping[str, Any], field: str) -> str:

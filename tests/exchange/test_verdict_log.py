@@ -185,12 +185,32 @@ def test_the_first_line_is_checked_too(path: Path) -> None:
 # Probabilities of labels
 
 
+@pytest.mark.parametrize(
+    ("given", "known"),
+    [
+        ({"p_first": 0.7, "p_tie": 0.1, "p_second": 0.1}, True),
+        ({"p_first": 0.7, "p_second": 0.3}, True),
+        ({"p_first": 0.7, "p_second": 0.2}, False),
+        ({"p_first": 0.7, "p_second": 0.2, "p_floor": 0.01}, True),
+        ({"p_first": 0.7, "p_second": 0.2, "ties_allowed": False}, True),
+        ({"p_first": 0.7, "ties_allowed": False}, False),
+        ({"p_first": 1.0, "p_tie": 0, "p_second": 0}, False),
+    ],
+)
+def test_what_is_not_listed_needs_a_floor(path: Path, given: dict[str, Any], known: bool) -> None:
+    """Without one, nobody can tell how likely it may have been: no limit is made up for it."""
+    write_verdict_log(path, {}, [{**ROW, **given}])
+    readings = read_verdict_log(path).readings
+    assert (readings.labels is not None) is known
+    assert any("p_floor" in note for note in readings.notes) is not known
+
+
 def test_probabilities_by_slot_are_read(path: Path) -> None:
     given = [
         {"p_first": 0.7, "p_tie": 0.1, "p_second": 0.2},
         {"p_first": 0.9, "p_tie": None, "p_second": 0, "p_floor": 0.001},
         {"p_floor": 0.25},
-        {"p_first": 1},
+        {"p_first": 1, "p_floor": 1},
         {},
     ]
     write_verdict_log(path, {}, [{**ROW, "pair": f"p{number}", **row} for number, row in enumerate(given)])

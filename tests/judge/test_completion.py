@@ -124,7 +124,19 @@ def test_a_broken_encoding_is_transient() -> None:
         ({"content": [{"token": "A", "logprob": -0.5}]}, (("A", -0.5),)),
         (
             {"content": [{"token": "C", "logprob": -7, "top_logprobs": [{"token": "A", "logprob": -0.1}, None]}]},
-            (("A", -0.1), ("C", -7.0)),
+            (("A", -0.1),),
+        ),
+        (
+            {"content": [{"token": "A", "top_logprobs": [{"token": t, "logprob": -1} for t in ("A", "A", "B")]}]},
+            (("A", -1.0), ("A", -1.0), ("B", -1.0)),
+        ),
+        (
+            {
+                "content": [
+                    {"token": "A", "top_logprobs": [{"token": t, "logprob": x} for t, x in (("A", 2), ("B", -1))]}
+                ]
+            },
+            (),
         ),
         ({"tokens": ["A"], "token_logprobs": [-0.5], "top_logprobs": None}, (("A", -0.5),)),
         ({"tokens": ["A"], "token_logprobs": [None], "top_logprobs": [{"A": float("-inf"), "B": -1}]}, (("B", -1.0),)),

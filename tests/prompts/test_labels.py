@@ -42,10 +42,20 @@ def test_labels_that_differ_by_case_alone_stay_apart() -> None:
 
 
 def test_probabilities_beyond_1_are_scaled_down() -> None:
-    labels = label_log_probabilities([("A", log(0.9)), (" A", log(0.2)), ("B", log(0.01))], LABELS)
+    labels = label_log_probabilities([("A", log(0.9)), (" A", log(0.11)), ("B", log(0.01))], LABELS)
     assert sum(shares(labels)[:3]) == pytest.approx(1)
-    assert labels.first - labels.second == pytest.approx(log(1.1 / 0.01))
+    assert labels.first - labels.second == pytest.approx(log(1.01 / 0.01))
     assert labels.second == labels.floor
+
+
+def test_what_no_rounding_explains_is_no_reading() -> None:
+    assert label_log_probabilities([("A", log(0.9)), (" A", log(0.9))], LABELS) is None
+    assert label_log_probabilities([], LABELS) is None
+
+
+def test_one_text_that_two_tokens_have_is_summed() -> None:
+    labels = label_log_probabilities([("A", log(0.5)), ("A", log(0.3)), ("B", log(0.1))], LABELS)
+    assert shares(labels) == pytest.approx((0.8, 0, 0.1, 0.1))
 
 
 def test_an_abstention_reads_as_a_tie() -> None:
@@ -66,5 +76,7 @@ def test_only_a_verdict_that_is_the_first_token_has_label_probabilities() -> Non
 @given(st.lists(st.tuples(st.text(max_size=3), st.floats(-1e300, 10) | st.integers(-(10**200), 5)), min_size=1))
 def test_any_candidates_give_probabilities(candidates: list[tuple[str, float]]) -> None:
     found = label_log_probabilities(candidates, LABELS)
+    if found is None:
+        return
     assert sum(shares(found)[:3]) <= 1 + 1e-9
     assert all(share == -inf or share >= found.floor - 1e-9 for share in (found.first, found.tie, found.second))
