@@ -125,9 +125,14 @@ class Uncertainty:
         value, half = float(self.fit.theta[self.fit.names.index(name)]), self.quantile * self.of(name)
         return self.estimate(value, value - half, value + half, *flags)
 
-    def transformed(self, name: str, back: Callable[[float], float], *flags: str) -> Estimate:
-        """An element of theta through a rising function, limits likewise."""
+    def transformed(
+        self, name: str, back: Callable[[float], float], *flags: str, highest: float | None = None
+    ) -> Estimate:
+        """An element of theta through a rising function, limits likewise; open above beyond a highest one."""
         value, half = float(self.fit.theta[self.fit.names.index(name)]), self.quantile * self.of(name)
+        if highest is not None and value + half > highest:
+            reason = "the readings leave its upper limit open"
+            return self.estimate(back(value), back(value - half), None, *flags, reason=reason)
         return self.estimate(back(value), back(value - half), back(value + half), *flags)
 
 

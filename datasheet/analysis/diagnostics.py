@@ -22,7 +22,7 @@ from datasheet.analysis.pair_table import ModelTable
 from datasheet.analysis.threads import one_thread
 from datasheet.records import Estimate
 
-LAPSE_RATES = (0.02, 0.05, 0.1, 0.2)
+LAPSE_RATES = (0.02, 0.05, 0.1, 0.2, 0.4)
 LAPSES_FLAG = "lapses"
 _LAPSE_LEVEL = 0.05
 _UNTOUCHED = (
@@ -36,13 +36,14 @@ NEEDS_STEPS = "needs a ladder of at least three steps and three tasks, with the 
 class Lapses:
     """What the model says if so many calls lapse into a verdict at random.
 
-    ``gain`` is twice the log likelihood that it gains over no lapses.
+    ``gain`` is twice the log likelihood that it gains over no lapses; what the model without lapses does not measure is
+    None here too.
     """
 
     lapse_rate: float
-    resolution: float
-    criterion: float
-    position: float
+    resolution: float | None
+    criterion: float | None
+    position: float | None
     threshold_75: float | None
     gain: float
 
@@ -89,11 +90,10 @@ class Diagnostics:
         chance = "p < .001" if p < 0.001 else f"p = {p:.3f}"
         most = best.lapse_rate == max(LAPSE_RATES)
         rate = f"{best.lapse_rate:.0%} or more" if most else f"about {best.lapse_rate:.0%}"
-        steps = "" if best.threshold_75 is None else f"Δ*75 would be {best.threshold_75:.2f}, "
         return (
             f"The readings fit better if {rate} of calls lapse into a verdict at random ({chance}). The joint model "
             "holds lapses at 0, so that its thresholds are too high, and its resolution and stable correlation too "
-            f"low. At that rate, {steps}k {best.resolution:.2f} and c {best.criterion:.2f}.",
+            "low, by as much as the line on the fit tells.",
         )
 
     def flagged(self, estimates: Mapping[str, Estimate]) -> dict[str, Estimate]:
@@ -115,23 +115,25 @@ def diagnose(model: ModelFinding) -> Diagnostics:
     with one_thread():
         known = "measured" in (model.estimates[key].status for key in ("resolution", "criterion"))
         rates = LAPSE_RATES if known else ()
-        lapses = tuple(_lapses(model.made, model.fit, model.fixed, lapse_rate) for lapse_rate in rates)
+        lapses = tuple(_lapses(model, model.made, model.fit, lapse_rate) for lapse_rate in rates)
         steps_p, base_slope = _steps(model.made, model.fit, model.fixed)
     return Diagnostics(base_level_slope=base_slope, lapses=lapses, steps_p=steps_p)
 
 
-def _lapses(made: ModelTable, fit: MeasurementFit, fixed: tuple[str, ...], lapse_rate: float) -> Lapses:
-    mode = measurement_mode(made.table, made.covariates, fixed=fixed, start=fit.theta, lapse_rate=lapse_rate)
+def _lapses(model: ModelFinding, made: ModelTable, fit: MeasurementFit, lapse_rate: float) -> Lapses:
+    mode = measurement_mode(made.table, made.covariates, fixed=model.fixed, start=fit.theta, lapse_rate=lapse_rate)
     found = Parameters.from_vector(mode.theta, lapse_rate=lapse_rate)
-    steps = float(threshold(mode.theta, lapse_rate=lapse_rate, n_outcomes=made.table.n_outcomes))
-    return Lapses(
-        lapse_rate=lapse_rate,
-        resolution=found.resolution,
-        criterion=found.criterion,
-        position=found.position,
-        threshold_75=steps if isfinite(steps) else None,
-        gain=2 * (mode.log_likelihood - fit.log_likelihood),
-    )
+    values = {
+        "resolution": found.resolution,
+        "criterion": found.criterion,
+        "position": found.position,
+        "threshold_75": float(threshold(mode.theta, lapse_rate=lapse_rate, n_outcomes=made.table.n_outcomes)),
+    }
+    known = {
+        key: value if isfinite(value) and model.estimates[key].status == "measured" else None
+        for key, value in values.items()
+    }
+    return Lapses(lapse_rate=lapse_rate, gain=2 * (mode.log_likelihood - fit.log_likelihood), **known)
 
 
 def _steps(made: ModelTable, fit: MeasurementFit, fixed: tuple[str, ...]) -> tuple[float | None, Estimate]:

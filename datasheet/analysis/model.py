@@ -7,7 +7,7 @@ slot) the profile likelihood without that parameter's prior gives the bound. A w
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import exp, sqrt
+from math import exp, log, sqrt
 
 import numpy as np
 
@@ -44,6 +44,9 @@ _PRIOR_LIMITED = 0.8
 
 _FAR = {"resolution": (-6.0, 6.0), "log_criterion": (-6.5, 2.5), "position": (-6.0, 6.0)}
 _SUSPECT_HALF_WIDTH = {"resolution": 1.0, "log_criterion": 1.0, "position": 1.0}
+_HIGHEST_LOG_SPREAD = log(3.0)
+"""Beyond, a task's resolution may be twenty times another's: no task bank is so uneven."""
+
 _PROFILE_STEPS = 7
 _MUCH_SPREAD, _FEW_TASKS = 0.4, 20
 
@@ -160,7 +163,9 @@ def _estimates(made: ModelTable, fit: MeasurementFit, *, supported_below_1: bool
     uncertainty = Uncertainty(fit=fit)
     confounded = ("confounded_with_length",) if made.prefix_only else ()
     estimates = _absent(NEEDS_LADDER)
-    estimates["criterion"] = _bounded(made, fit, "log_criterion", uncertainty.transformed("log_criterion", exp))
+    estimates["criterion"] = _bounded(
+        made, fit, "log_criterion", uncertainty.transformed("log_criterion", exp, highest=_FAR["log_criterion"][1])
+    )
     if made.has_both_orders:
         estimates["position"] = _bounded(made, fit, "position", uncertainty.linear("position"))
         estimates["stable_correlation"] = uncertainty.transformed(
@@ -176,7 +181,7 @@ def _estimates(made: ModelTable, fit: MeasurementFit, *, supported_below_1: bool
     top = int(made.table.delta_q.max())
     curves = {"threshold_75": p_correct, "threshold_75_marginal": p_correct_marginal, "fc75": without_criterion}
     for key, curve in curves.items():
-        estimates[key] = model_threshold(
+        estimates[key] = _without_upper_end(fit, resolution, supported_below_1) or model_threshold(
             uncertainty, curve, top_step=top, supported_below_1=supported_below_1, n_outcomes=made.table.n_outcomes
         )
     if confounded:
@@ -191,7 +196,7 @@ def _estimates(made: ModelTable, fit: MeasurementFit, *, supported_below_1: bool
     )
     if "log_task_spread" in fit.names and fit.free[fit.names.index("log_task_spread")]:
         flags = _prior_limited(fit, "log_task_spread")
-        estimates["task_spread"] = uncertainty.transformed("log_task_spread", exp, *flags)
+        estimates["task_spread"] = uncertainty.transformed("log_task_spread", exp, *flags, highest=_HIGHEST_LOG_SPREAD)
     else:
         estimates["task_spread"] = Estimate.absent("not_measured", "needs at least two tasks, by name")
     return estimates | _lengths(made, uncertainty, resolution) | _channels(made, uncertainty, resolution)
@@ -233,6 +238,16 @@ def _unless_measured(fit: MeasurementFit, name: str, needed: Estimate) -> Estima
     if needed.status == "measured":
         return None
     return Estimate.absent("undetermined", f"the {name} is {needed.status}", n=fit.n_pairs)
+
+
+def _without_upper_end(fit: MeasurementFit, resolution: Estimate, supported_below_1: bool) -> Estimate | None:
+    """A threshold where the resolution is only known to be above something: at most one step, or not determined."""
+    if resolution.status != "bounded" or resolution.low is None:
+        return None
+    if not supported_below_1:
+        return _unless_measured(fit, "resolution", resolution)
+    method = Uncertainty(fit=fit).method
+    return Estimate(status="bounded", high=1, n=fit.n_pairs, n_clusters=fit.n_clusters, method=method)
 
 
 def _flagged(estimate: Estimate, *flags: str) -> Estimate:

@@ -21,6 +21,7 @@ _BINS = (40, 20, 12, 8)
 LENGTHS = ("length", "filler")
 """Covariates that are lengths; the others are doses."""
 
+_LEAST_DIFFERENCE = 1e-6
 LENGTH_UNIT = 100.0
 """Lengths and filler enter in hundreds of the log's unit."""
 
@@ -132,20 +133,32 @@ def _rounded(names: tuple[str, ...], covariates: Numbers, outcomes: Numbers) -> 
 def covariates_of(pairs: Readings) -> tuple[tuple[str, ...], Numbers]:
     """Length and filler differences where the arms tell them from quality, and the dose of each channel, a row each.
 
-    On the prefix arm length grows with quality, so length is a covariate only with other arms beside it.
+    On the prefix arm length grows with quality, so length is a covariate only with other arms beside it, and only where
+    those let it differ from a multiple of the quality steps.
     """
     names: list[str] = []
     columns = []
     arms = set(pairs.of_probe("ladder").arm_names)
     lengths_known = bool(((pairs.length_a != UNKNOWN) & (pairs.length_b != UNKNOWN)).all())
-    if arms - {PREFIX_ARM} and lengths_known:
+    delta_q = np.maximum(pairs.delta_q, 0).astype(np.float64)
+    lengths = (pairs.length_a - pairs.length_b) / LENGTH_UNIT
+    if arms - {PREFIX_ARM} and lengths_known and _told_apart(lengths, delta_q):
         names.append("length")
-        columns.append((pairs.length_a - pairs.length_b) / LENGTH_UNIT)
-    if bool((pairs.filler_b > 0).any()):
+        columns.append(lengths)
+    filler = np.maximum(pairs.filler_b, 0) / LENGTH_UNIT
+    if _told_apart(filler, delta_q):
         names.append("filler")
-        columns.append(np.maximum(pairs.filler_b, 0) / LENGTH_UNIT)
+        columns.append(filler)
     channel = pairs.probe == PROBES.index("channel")
     for name in pairs.of_probe("channel").arm_names:
         names.append(name)
         columns.append(np.where(channel & (pairs.arm == pairs.arms.index(name)), np.maximum(pairs.dose, 0), 0.0))
     return tuple(names), np.column_stack(columns) if columns else np.zeros((len(pairs), 0))
+
+
+def _told_apart(differences: Numbers, delta_q: Numbers) -> bool:
+    """Whether differences are more than a multiple of the quality steps (or than nothing)."""
+    squares = float(delta_q @ delta_q)
+    slope = float(delta_q @ differences) / squares if squares else 0.0
+    left = differences - slope * delta_q
+    return bool(np.abs(left).max(initial=0.0) > _LEAST_DIFFERENCE)

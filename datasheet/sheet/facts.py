@@ -5,7 +5,7 @@ Everything here is text, still as it came: each document escapes it in its own w
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from datasheet.analysis.ladder import PREFIX_ARM
@@ -88,16 +88,23 @@ def model_checks(sheet: Sheet) -> tuple[str, ...]:
     if "names" not in model:
         return ()
     found = "found" if model["status"] == "measured" else "not found"
-    checks = [f"The mode was {found} (largest gradient {number(model['largest_gradient'])} standard deviations)."]
-    for lapses in model.get("lapse_sensitivity", ())[:2]:
+    checks = [f"The mode was {found} (largest gradient {model['largest_gradient']:.1g} standard deviations)."]
+    for lapses in _lapses_shown(model.get("lapse_sensitivity", ())):
         keys = ("threshold_75", "resolution", "criterion", "position")
         values = ", ".join(f"{define(key).symbol} {number(lapses[key])}" for key in keys if lapses[key] is not None)
-        checks.append(f"If {lapses['lapse_rate']:.0%} of calls were lapses: {values}.")
+        if values:
+            checks.append(f"If {lapses['lapse_rate']:.0%} of calls were lapses: {values}.")
     if model.get("lapses_p") is not None:
         checks.append(f"No lapses: p = {p_value(model['lapses_p'])}.")
     if model.get("steps_p") is not None:
         checks.append(f"All quality steps worth the same: p = {p_value(model['steps_p'])}.")
     return tuple(checks)
+
+
+def _lapses_shown(lapses: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
+    """The two smallest rates, and the one that the readings fit best where it is another."""
+    best = max(lapses, key=lambda row: row["gain"], default=None)
+    return [row for place, row in enumerate(lapses) if place < 2 or (row is best and row["gain"] > 0)]
 
 
 def hypothesis_rows(sheet: Sheet) -> tuple[tuple[str, str, str, str], ...]:

@@ -89,6 +89,37 @@ def test_a_position_that_is_only_bounded_has_no_worth_in_quality_steps() -> None
     assert (in_steps.status, in_steps.reason) == ("undetermined", "the position is bounded")
 
 
+def test_a_judge_that_is_always_right_has_a_threshold_of_one_step_at_most() -> None:
+    """Its resolution is only known to be above something, and so is no reason to call the threshold open."""
+    rows = [*same_quality_rows(none=60), *ladder_rows(dict.fromkeys(range(1, 6), (60, 0, 0)))]
+    readings = Readings.from_rows(rows)
+    estimates = measure(readings, supported_below_1=True).estimates
+    assert estimates["resolution"].status == "bounded"
+    for key in ("threshold_75", "threshold_75_marginal", "fc75"):
+        assert (estimates[key].status, estimates[key].high, estimates[key].low) == ("bounded", 1, None)
+    unsupported = measured(readings)["threshold_75"]
+    assert (unsupported.status, unsupported.reason) == ("undetermined", "the resolution is bounded")
+
+
+@pytest.mark.parametrize("words_a_step", [0, 20])
+def test_lengths_that_do_not_differ_from_quality_are_no_covariate(words_a_step: int) -> None:
+    columns = drawn(shown("standard"), OBSERVERS["mid"], 0.0, np.random.default_rng(3)).to_columns()
+    lengths = [100 + words_a_step * max(step, 0) for step in columns["delta_q"]]
+    flat = columns | {"length_a": lengths, "length_b": [100] * len(lengths), "filler_b": [0] * len(lengths)}
+    estimates = measured(Readings.from_columns(flat))
+    for key in ("length_slope", "length_in_steps", "filler_slope"):
+        assert estimates[key].status == "not_measured", key
+    assert estimates["resolution"].status == "measured"
+
+
+def test_values_far_beyond_any_bank_make_no_wild_number() -> None:
+    rows = [
+        *same_quality_rows(none=12),
+        *(replace(row, delta_q=1_000_000, level_a=None, level_b=None) for row in ladder_rows({1: (12, 0, 0)})),
+    ]
+    sane(measured(Readings.from_rows(rows)))
+
+
 def sane(estimates: dict[str, Estimate]) -> None:
     """Every key is there, and no number is one that readings could not show."""
     assert set(estimates) - {"channel_slope"} == set(MODEL_KEYS)

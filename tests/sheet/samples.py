@@ -95,7 +95,7 @@ def _rows(observer: Observer, *, tasks: int, arms: Sequence[str], invalid: str) 
                     outcome=None if lost else outcome,
                     invalid=invalid if lost else None,
                     delta_q=None if probe == "vacuum" else delta_q,
-                    length_a=20 + 15 * delta_q,
+                    length_a=20 + 15 * delta_q + place % 2,
                     length_b=20,
                 )
 

@@ -295,7 +295,7 @@ def test_the_models_own_checks_are_printed() -> None:
     assert "The mode was found" in page
     assert "All quality steps worth the same: p =" in page
     assert "No lapses: p =" in page
-    assert "If 2% of calls were lapses: Δ*75 " in page
+    assert "If 2% of calls were lapses: k " in page
 
 
 @pytest.mark.parametrize("render", [render_html, printed])
