@@ -99,6 +99,7 @@ def structure(design: str) -> Readings:
                 length_a=len(shown.answer_a.split()),
                 length_b=len(shown.answer_b.split()),
                 filler_b=shown.filler_b,
+                dose=shown.dose,
             )
         )
     return Readings.from_rows(rows)
