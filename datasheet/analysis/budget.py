@@ -24,8 +24,9 @@ import numpy as np
 from scipy.special import ndtr, stdtrit
 
 from datasheet.analysis.bivariate import Numbers, bvn_cdf, normal_pdf
-from datasheet.analysis.evidence import LOG_WEIGHTS, NODES, Parameters
+from datasheet.analysis.evidence import Parameters
 from datasheet.analysis.intervals import CONFIDENCE_LEVEL
+from datasheet.analysis.task_factor import AVERAGING_NODES, AVERAGING_WEIGHTS
 
 Orders = Literal[1, 2]
 
@@ -116,9 +117,9 @@ class _Moments:
         rows = [
             _moments_on_task(parameters, parameters.resolution * exp(parameters.task_spread * node), quality_mean,
                              quality_sd)
-            for node in NODES
+            for node in AVERAGING_NODES
         ]  # fmt: skip
-        return cls(*(float(value) for value in np.exp(LOG_WEIGHTS) @ np.array(rows)))
+        return cls(*(float(value) for value in AVERAGING_WEIGHTS @ np.array(rows)))
 
 
 def _moments_on_task(parameters: Parameters, resolution: float, quality_mean: float, quality_sd: float) -> Numbers:

@@ -15,10 +15,10 @@ import numpy as np
 from scipy.special import expit, ndtr, stdtrit
 
 from datasheet.analysis.bivariate import Numbers
-from datasheet.analysis.evidence import LOG_WEIGHTS, NODES
 from datasheet.analysis.intervals import CONFIDENCE_LEVEL
 from datasheet.analysis.ladder import THRESHOLD_SHARE
 from datasheet.analysis.measurement import MeasurementFit
+from datasheet.analysis.task_factor import AVERAGING_NODES, AVERAGING_WEIGHTS
 from datasheet.records import Estimate
 
 FARTHEST_DELTA_Q = 60.0
@@ -45,11 +45,11 @@ def p_correct_marginal(theta: Numbers, delta_q: Numbers, *, lapse_rate: float = 
     """The same averaged over tasks, whose log resolution varies with the task spread."""
     spread = np.exp(theta[..., -1])
     shares = []
-    for node in NODES:
+    for node in AVERAGING_NODES:
         at = np.array(theta)
         at[..., 0] = theta[..., 0] * np.exp(spread * node)
         shares.append(p_correct(at, delta_q, lapse_rate=lapse_rate, n_outcomes=n_outcomes))
-    return np.asarray(np.tensordot(np.exp(LOG_WEIGHTS), np.array(shares), axes=1))
+    return np.asarray(np.tensordot(AVERAGING_WEIGHTS, np.array(shares), axes=1))
 
 
 def threshold(theta: Numbers, curve: Callable[..., Numbers] = p_correct, **how: float) -> Numbers:

@@ -215,9 +215,25 @@ def _searched(
     boxes = np.array([_BOXES.get(name, _SLOPE_BOX) for name in names])[free]
     theta[free] = np.clip(theta[free], *boxes.T)
     posterior = _Posterior(table=table, theta=theta, free=free, names=names, lapse_rate=lapse_rate)
-    best = minimize(posterior.negative, theta[free], jac=True, method="L-BFGS-B", bounds=boxes,
-                    options={"maxiter": 200, "ftol": 1e-12, "gtol": 1e-5})  # fmt: skip
-    return posterior, boxes, np.asarray(best.x)
+    return posterior, boxes, _descended(posterior, theta[free], boxes)
+
+
+def _descended(posterior: _Posterior, start: Numbers, boxes: Numbers) -> Numbers:
+    """The mode as a quasi-Newton search finds it, in steps of about one standard deviation of each parameter."""
+
+    def gradient_at(values: Numbers) -> Numbers:
+        return posterior.negative(values)[1]
+
+    curvatures = np.abs(np.diag(_differenced(start, gradient_at(start), gradient_at)))
+    scale = 1 / np.sqrt(np.maximum(curvatures, posterior.precisions))
+
+    def scaled(values: Numbers) -> tuple[float, Numbers]:
+        value, gradient = posterior.negative(values * scale)
+        return value, gradient * scale
+
+    best = minimize(scaled, start / scale, jac=True, method="L-BFGS-B", bounds=boxes / scale[:, None],
+                    options={"maxiter": 200, "ftol": 1e-12, "gtol": 1e-4})  # fmt: skip
+    return np.asarray(np.clip(best.x * scale, *boxes.T))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -240,6 +256,11 @@ class _Posterior:
         """Distances from the priors' means in their standard deviations, and those."""
         means, sds = (prior[self.free] for prior in _priors(self.names))
         return (values - means) / sds, sds
+
+    @property
+    def precisions(self) -> Numbers:
+        """Of the priors of the free parameters, shape (free,)."""
+        return np.asarray(1 / _priors(self.names)[1][self.free] ** 2)
 
     def penalty(self, values: Numbers) -> float:
         """Minus the log prior, but for its constant."""
@@ -275,7 +296,12 @@ def _polished(mode: Numbers, boxes: Numbers, gradient_at: _Gradient) -> tuple[Nu
 
 def _hessian(mode: Numbers, gradient: Numbers, gradient_at: _Gradient) -> Numbers:
     """Symmetric, its curvatures kept above a floor: a flat direction has a large variance, never a negative one."""
-    steps = np.eye(len(mode)) * _STEP
-    columns = np.array([(gradient_at(mode + step) - gradient) / _STEP for step in steps])
-    values, vectors = np.linalg.eigh((columns + columns.T) / 2)
+    values, vectors = np.linalg.eigh(_differenced(mode, gradient, gradient_at))
     return np.asarray(vectors * np.maximum(values, _LEAST_CURVATURE) @ vectors.T)
+
+
+def _differenced(values: Numbers, gradient: Numbers, gradient_at: _Gradient) -> Numbers:
+    """Symmetric matrix of the differences of a gradient, shape (p, p)."""
+    steps = np.eye(len(values)) * _STEP
+    columns = np.array([(gradient_at(values + step) - gradient) / _STEP for step in steps])
+    return np.asarray((columns + columns.T) / 2)
