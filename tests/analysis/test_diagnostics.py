@@ -8,12 +8,15 @@ from functools import cache
 import numpy as np
 import pytest
 from observers import OBSERVERS, drawn, structure, true_threshold
+from scipy.optimize import brentq
+from scipy.stats import norm
 from statsmodels.stats.proportion import confint_proportions_2indep
 
 from datasheet.analysis.characterise import characterise
-from datasheet.analysis.diagnostics import LAPSE_RATES
+from datasheet.analysis.diagnostics import LAPSE_RATES, diagnose
 from datasheet.analysis.intervals import clustered_share
-from datasheet.analysis.model import NO_TIES
+from datasheet.analysis.measurement import fit_measurement
+from datasheet.analysis.model import NO_TIES, measure
 from datasheet.analysis.vacuum import vacuum_difference
 from datasheet.readings import Readings
 
@@ -62,6 +65,48 @@ def test_a_judge_that_lapses_is_found_and_its_figures_carry_a_flag() -> None:
     assert printed is not None
     truth = true_threshold(observer)
     assert abs(best.threshold_75 - truth) < abs(printed - truth)
+
+
+@pytest.mark.parametrize(("name", "tau"), [("lapses", 0.0), ("mid", 0.3)])
+def test_the_model_at_a_rate_of_lapses_is_that_of_a_fit_of_its_own(name: str, tau: float) -> None:
+    """A fit from the table's own start; the threshold by another root finder, the gain from both likelihoods."""
+    model = measure(drawn(shown("standard"), OBSERVERS[name], tau, np.random.default_rng(5)))
+    made, without = model.made, model.fit
+    assert made is not None
+    assert without is not None
+    lapses = diagnose(model).lapses
+    assert [line.lapse_rate for line in lapses] == list(LAPSE_RATES)
+    for line in lapses:
+        rate = line.lapse_rate
+        fit = fit_measurement(made.table, made.covariates, fixed=model.fixed, lapse_rate=rate)
+        k, b, c = fit.parameters.resolution, fit.parameters.position, fit.parameters.criterion
+        assert (line.resolution, line.criterion, line.position) == pytest.approx((k, c, b), rel=2e-3), rate
+        assert line.gain == pytest.approx(2 * (fit.log_likelihood - without.log_likelihood), abs=0.02), rate
+
+        def off(delta: float, k: float = k, b: float = b, c: float = c, rate: float = rate) -> float:
+            right = (norm.cdf(k * delta + b - c) + norm.cdf(k * delta - b - c)) / 2
+            return float((1 - rate) * right + rate / 3) - 0.75
+
+        reaches = 1 - rate + rate / 3 > 0.75
+        assert (line.threshold_75 is not None) is reaches
+        if reaches:
+            assert line.threshold_75 == pytest.approx(brentq(off, 0.01, 40), rel=2e-3), rate
+
+
+def test_granting_lapses_gains_where_calls_lapse_and_loses_where_none_do() -> None:
+    """Clear differences tell: at 5 steps the sharp judge all but never errs, unless it lapses."""
+    gains = {}
+    for rate in (0.0, 0.05, 0.2):
+        observer = replace(OBSERVERS["sharp"], lapse=rate)
+        model = measure(drawn(shown("standard"), observer, 0.0, np.random.default_rng(5)))
+        gains[rate] = {line.lapse_rate: line.gain for line in diagnose(model).lapses}
+    assert max(gains[0.0].values()) < 4
+    assert gains[0.0][0.1] < -10
+    assert gains[0.0][0.4] < gains[0.0][0.2] < gains[0.0][0.1]
+    for rate in (0.05, 0.2):
+        best = max(gains[rate], key=lambda granted: gains[rate][granted])
+        assert gains[rate][rate] > 10
+        assert best == rate
 
 
 def test_judges_that_do_not_lapse_are_seldom_said_to() -> None:

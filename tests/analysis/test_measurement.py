@@ -157,6 +157,59 @@ def test_our_fit_is_near_the_maximum_likelihood_of_the_count_table() -> None:
     assert float(threshold(fit.theta)) == pytest.approx(1.943072, abs=0.01)
 
 
+REFERENCE_MODE = np.array([-0.471307, -0.686241, 0.314142, -0.580678])
+"""(log k, log c, b, logit ρ) of the independent program, under its own priors."""
+
+
+def reference_information() -> np.ndarray:  # type: ignore[type-arg]
+    """Expected information at the reference's mode, with the precisions of its priors, by differences of the cells."""
+
+    def cells(values: np.ndarray, delta_q: int) -> np.ndarray:  # type: ignore[type-arg]
+        log_k, log_c, b, logit_rho = values
+        theta = np.array([np.exp(log_k), b, log_c, logit_rho, NO_SPREAD])
+        return cell_probabilities(Parameters.from_vector(theta), delta_q).ravel()
+
+    information = np.diag(1 / np.square([1.5, 1.5, 2.0, 1.5]))
+    for delta_q, counts in enumerate(COUNTS):
+        above, below = (
+            np.array([cells(REFERENCE_MODE + sign * step, delta_q) for step in np.eye(4) * 1e-5]) for sign in (1, -1)
+        )
+        slopes = (above - below) / 2e-5
+        information = information + sum(counts) * (slopes / cells(REFERENCE_MODE, delta_q)) @ slopes.T
+    return information
+
+
+def test_reference_standard_errors_and_threshold() -> None:
+    """Under the reference's priors they are its own; ours are as near as the difference of the priors lets them be.
+
+    Not exactly the reference's, for two reasons. Ours is the observed information, the reference's the expected one;
+    and we hold k to N(0, 4²) and log c to N(log .7, 2²) where it holds log k to N(0, 1.5²) and log c to N(log .7,
+    1.5²). To first order that moves the mode by the covariance times the difference of the priors' gradients: by a
+    fiftieth of a standard error in k, less in the others. What is left is of second order.
+    """
+    errors = np.array([0.078455, 0.090415, 0.057579, 0.419691])
+    information = reference_information()
+    assert np.sqrt(np.diag(np.linalg.inv(information))) == pytest.approx(errors, rel=2e-4)
+    log_k, log_c, b, logit_rho = REFERENCE_MODE
+    at_mode = np.array([np.exp(log_k), b, log_c, logit_rho, NO_SPREAD])
+    assert float(threshold(at_mode)) == pytest.approx(1.941401, abs=5e-6)
+
+    fit = fit_measurement(count_table(), fixed=["log_task_spread"])
+    k = fit.theta[0]
+    ours = np.sqrt(np.diag(fit.covariance))[[0, 2, 1, 3]] / [k, 1, 1, 1]
+    assert ours == pytest.approx(errors, rel=0.01)
+    in_k, in_c = np.exp(log_k), log_c - np.log(0.7)
+    gradients = np.array([-(in_k**2) / 4**2 + log_k / 1.5**2, -in_c / 2**2 + in_c / 1.5**2, 0, 0])
+    expected = REFERENCE_MODE + np.linalg.solve(information, gradients)
+    assert np.abs(expected - REFERENCE_MODE).max() < 0.025 * errors.max()
+    found = np.array([np.log(k), fit.theta[2], fit.theta[1], fit.theta[3]])
+    assert np.abs((found - expected) / errors).max() < 2e-3
+    log_k, log_c, b, logit_rho = expected
+    at_expected = np.array([np.exp(log_k), b, log_c, logit_rho, NO_SPREAD])
+    assert float(threshold(fit.theta)) == pytest.approx(float(threshold(at_expected)), abs=2e-4)
+    assert float(threshold(fit.theta)) == pytest.approx(1.941401, rel=2e-3)
+
+
 @pytest.mark.parametrize("lapse_rate", [0.0, 0.02])
 def test_the_gradient_is_that_of_the_likelihood(lapse_rate: float) -> None:
     rng = np.random.default_rng(0)
@@ -187,6 +240,17 @@ def test_cells_sum_to_one_with_lapses() -> None:
         lapse_rate=0.05,
     )
     assert cell_probabilities(parameters, 2).sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize("lapse_rate", [0.02, 0.4])
+@pytest.mark.parametrize("delta_q", [0, 2])
+def test_lapses_replace_each_call_by_itself(lapse_rate: float, delta_q: int) -> None:
+    """A call stays with 1 - λ, or is any of three verdicts: that matrix applied to each order's verdict in turn."""
+    steady = Parameters.from_vector(MID)
+    stays = (1 - lapse_rate) * np.eye(3) + lapse_rate / 3
+    expected = stays @ cell_probabilities(steady, delta_q) @ stays.T
+    lapsing = Parameters.from_vector(MID, lapse_rate=lapse_rate)
+    assert cell_probabilities(lapsing, delta_q) == pytest.approx(expected, abs=1e-9)
 
 
 PLANTED = [
