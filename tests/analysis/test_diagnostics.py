@@ -18,7 +18,7 @@ from datasheet.analysis.intervals import clustered_share
 from datasheet.analysis.measurement import fit_measurement
 from datasheet.analysis.model import NO_TIES, measure
 from datasheet.analysis.vacuum import vacuum_difference
-from datasheet.readings import Readings
+from datasheet.readings import UNKNOWN, Readings
 
 shown = cache(structure)
 
@@ -67,10 +67,18 @@ def test_a_judge_that_lapses_is_found_and_its_figures_carry_a_flag() -> None:
     assert abs(best.threshold_75 - truth) < abs(printed - truth)
 
 
-@pytest.mark.parametrize(("name", "tau"), [("lapses", 0.0), ("mid", 0.3)])
-def test_the_model_at_a_rate_of_lapses_is_that_of_a_fit_of_its_own(name: str, tau: float) -> None:
-    """A fit from the table's own start; the threshold by another root finder, the gain from both likelihoods."""
-    model = measure(drawn(shown("standard"), OBSERVERS[name], tau, np.random.default_rng(5)))
+@pytest.mark.parametrize(
+    ("name", "tau", "tasks_named"), [("lapses", 0.0, True), ("mid", 0.3, True), ("lapses", 0.0, False)]
+)
+def test_the_model_at_a_rate_of_lapses_is_that_of_a_fit_of_its_own(name: str, tau: float, tasks_named: bool) -> None:
+    """A fit from the table's own start; the threshold by another root finder, the gain from both likelihoods.
+
+    Without named tasks no task spread is fitted, with lapses as little as without.
+    """
+    columns = drawn(shown("standard"), OBSERVERS[name], tau, np.random.default_rng(5)).to_columns()
+    unnamed = {} if tasks_named else {"task": [UNKNOWN] * len(columns["task"]), "tasks": []}
+    model = measure(Readings.from_columns(columns | unnamed))
+    assert ("log_task_spread" in model.fixed) is not tasks_named
     made, without = model.made, model.fit
     assert made is not None
     assert without is not None
