@@ -11,6 +11,7 @@ from math import exp, log, sqrt
 
 import numpy as np
 
+from datasheet.analysis.covariates import CHANNEL_INTERCEPT, LENGTHS
 from datasheet.analysis.derived import (
     Uncertainty,
     back_to_share,
@@ -23,8 +24,9 @@ from datasheet.analysis.derived import (
 )
 from datasheet.analysis.evidence import MISSING, PairTable
 from datasheet.analysis.ladder import PREFIX_ARM
+from datasheet.analysis.length_bins import loss_to_bins, without_loss_to_bins
 from datasheet.analysis.measurement import MeasurementFit, fit_measurement, measurement_mode
-from datasheet.analysis.pair_table import LENGTH_UNIT, LENGTHS, ModelTable, model_table
+from datasheet.analysis.pair_table import ModelTable, model_rows, model_table
 from datasheet.analysis.threads import one_thread
 from datasheet.readings import Readings
 from datasheet.records import Estimate
@@ -37,6 +39,7 @@ MODEL_KEYS = (
 NO_TIES = "the prompt allows no tie, which fixes it by construction"
 NEEDS_PAIRS = "needs valid readings of ladder or same-quality pairs"
 NEEDS_LADDER = "needs the ladder probe"
+NEEDS_DOSES = "needs the channel probe (design full)"
 NEEDS_BOTH_ORDERS = "needs both orders of the same pairs"
 _PRIOR_SD = {"logit_correlation": 1.5, "log_task_spread": 0.7}
 _PRIOR_LIMITED = 0.8
@@ -100,7 +103,7 @@ def measure(readings: Readings, *, supported_below_1: bool) -> ModelFinding:
     """
     made = model_table(readings)
     if made is None:
-        return ModelFinding(estimates=_absent(NEEDS_PAIRS))
+        return ModelFinding(estimates=_absent(NEEDS_PAIRS), notes=model_rows(readings)[1])
     with one_thread():
         return _measure(made, supported_below_1=supported_below_1)
 
@@ -109,9 +112,9 @@ def _measure(made: ModelTable, *, supported_below_1: bool) -> ModelFinding:
     reason = _nothing_to_fit(made.table)
     if reason:
         estimates = {key: Estimate.absent("undetermined", reason) for key in MODEL_KEYS}
-        return ModelFinding(estimates=_by_construction(estimates, made))
+        return ModelFinding(estimates=_by_construction(estimates, made), notes=made.notes)
     fixed = _fixed(made)
-    fit = fit_measurement(made.table, made.covariates, fixed=fixed)
+    fit = without_loss_to_bins(fit_measurement(made.table, made.covariates, fixed=fixed), made.within_bins)
     estimates = _estimates(made, fit, supported_below_1=supported_below_1)
     return ModelFinding(
         estimates=_by_construction(estimates, made),
@@ -175,7 +178,8 @@ def _estimates(made: ModelTable, fit: MeasurementFit, *, supported_below_1: bool
         for key in ("position", "stable_correlation"):
             estimates[key] = Estimate.absent("not_measured", NEEDS_BOTH_ORDERS)
     if not made.has_ladder:
-        return estimates
+        absent = estimates["resolution"]
+        return estimates | _lengths(made, uncertainty, absent) | _channels(made, uncertainty, absent)
     resolution = _bounded(made, fit, "resolution", uncertainty.linear("resolution", *confounded))
     estimates["resolution"] = resolution
     top = int(made.table.delta_q.max())
@@ -218,14 +222,19 @@ def _lengths(made: ModelTable, uncertainty: Uncertainty, resolution: Estimate) -
 
 
 def _channels(made: ModelTable, uncertainty: Uncertainty, resolution: Estimate) -> dict[str, Estimate]:
-    """The pull of a dose of each channel, in evidence and in quality steps."""
+    """The pull of a dose of each channel, in evidence and in quality steps, and of the wording that holds the doses."""
+    channels = [name for name in made.covariates if name not in (*LENGTHS, CHANNEL_INTERCEPT)]
     estimates = {}
-    for name in made.covariates:
-        if name in LENGTHS:
-            continue
+    for name in channels:
         estimates[f"channel_slope@{name}"] = uncertainty.linear(name)
         estimates[f"channel_in_steps@{name}"] = _in_steps(uncertainty, name, resolution)
-    return estimates or {"channel_slope": Estimate.absent("not_measured", "needs the channel probe (design full)")}
+    if CHANNEL_INTERCEPT in made.covariates:
+        estimates[CHANNEL_INTERCEPT] = uncertainty.linear(CHANNEL_INTERCEPT)
+    elif channels:
+        estimates[CHANNEL_INTERCEPT] = Estimate.absent("not_measured", "needs pairs of a channel at two doses or more")
+    if not channels:
+        estimates["channel_slope"] = Estimate.absent("not_measured", NEEDS_DOSES)
+    return estimates
 
 
 def _in_steps(uncertainty: Uncertainty, name: str, resolution: Estimate) -> Estimate:
@@ -237,6 +246,8 @@ def _unless_measured(fit: MeasurementFit, name: str, needed: Estimate) -> Estima
     """What takes the place of a quantity that needs another one; None where that one was measured."""
     if needed.status == "measured":
         return None
+    if needed.status == "not_measured":
+        return Estimate.absent("not_measured", needed.reason)
     return Estimate.absent("undetermined", f"the {name} is {needed.status}", n=fit.n_pairs)
 
 
@@ -312,7 +323,7 @@ def _profile_limit(made: ModelTable, fit: MeasurementFit, name: str, edge: float
 
 
 def _notes(made: ModelTable, fit: MeasurementFit) -> list[str]:
-    notes = []
+    notes = list(made.notes)
     if not fit.converged:
         notes.append(
             f"The fit of the joint model did not converge (largest gradient {fit.largest_gradient:.2g} standard "
@@ -324,11 +335,11 @@ def _notes(made: ModelTable, fit: MeasurementFit) -> list[str]:
             f"Tasks differ much (tau {spread:.2f}) and are only {fit.n_clusters}: the joint model's intervals may be "
             "too narrow."
         )
-    if made.bin_width:
-        slopes = [abs(float(fit.theta[fit.names.index(name)])) for name in made.covariates if name in LENGTHS]
-        error = sum(slopes) * made.bin_width / LENGTH_UNIT / sqrt(12)
+    if made.within_bins.any():
+        taken = 1 - sqrt(1 - loss_to_bins(fit, made.within_bins))
+        size = f"about {taken:.2%}" if taken >= 0.0001 else "less than 0.01%"
         notes.append(
-            f"Lengths were rounded to {made.bin_width:.1f} for the joint model, which moves a pair's evidence by "
-            f"{error:.3f} standard deviations of a reading."
+            f"Lengths were put into bins for the joint model. This takes {size} from its resolution, criterion, "
+            "position and slopes, which is given back; what error is left is smaller."
         )
     return notes
