@@ -7,8 +7,9 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from datasheet.analysis.covariates import covariates_of
 from datasheet.analysis.model import NEEDS_BOTH_ORDERS
-from datasheet.analysis.pair_table import covariates_of, model_rows, prefix_only
+from datasheet.analysis.pair_table import model_rows, prefix_only
 from datasheet.analysis.presentations import clusters
 from datasheet.analysis.soft import SoftMeasurement, soft_measurement
 from datasheet.readings import Readings
@@ -25,7 +26,7 @@ def soft_characteristics(readings: Readings, *, hard_threshold: Estimate) -> dic
     hard_threshold
         Δ*75 of the joint model.
     """
-    rows = model_rows(readings)
+    rows, _ = model_rows(readings)
     if rows.labels is None or np.isnan(rows.labels.floor).all():
         return {}
     _, covariates = covariates_of(rows)
@@ -39,7 +40,7 @@ def soft_characteristics(readings: Readings, *, hard_threshold: Estimate) -> dic
         weight=_weights(rows),
         ties_allowed=rows.ties_allowed,
     )
-    confounded = ("confounded_with_length",) if prefix_only(readings) else ()
+    confounded = ("confounded_with_length",) if prefix_only(rows) else ()
     resolution, threshold = (
         replace(estimate, flags=(*estimate.flags, *confounded)) for estimate in (found.resolution, found.threshold)
     )

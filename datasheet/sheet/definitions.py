@@ -347,6 +347,15 @@ DEFINITIONS = (
         meaning="Evidence that a dose of a nuisance is worth to the answer that holds it.",
     ),
     Definition(
+        key="channel_intercept",
+        symbol="γ0",
+        title="Channel intercept",
+        unit="sd",
+        section="model",
+        conditions=_MODEL,
+        meaning="Evidence for the other wording of the answer that holds a channel's doses, before any dose.",
+    ),
+    Definition(
         key="channel_in_steps",
         symbol="γ/k",
         title="Worth of a dose",
