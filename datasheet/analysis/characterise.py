@@ -128,7 +128,8 @@ def _hypotheses(readings: Readings, rates: Rates, model: ModelFinding, limits: L
 def _budget(model: ModelFinding, *, n_outcomes: int) -> Budget | None:
     """The budget of a win rate of two equal systems whose answers differ by about a step from prompt to prompt."""
     fit = model.fit
-    if fit is None or not fit.converged or model.estimates["resolution"].status != "measured":
+    known = (model.estimates[key].status == "measured" for key in ("resolution", "position", "stable_correlation"))
+    if fit is None or not fit.converged or not all(known):
         return None
     return win_rate_budget(
         fit.parameters,

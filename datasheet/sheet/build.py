@@ -23,6 +23,7 @@ from datasheet.analysis.swap_pairs import CLASSES
 from datasheet.readings import Readings
 from datasheet.records import Estimate
 from datasheet.sheet.catalogue import define
+from datasheet.sheet.scope import Scope, scope_of
 from datasheet.sheet.statements import LIMITS_OF_USE, non_claims, summary_sentence
 
 FORMAT = "judge-datasheet"
@@ -58,7 +59,7 @@ def build_sheet(
     found: Characterisation, readings: Readings, context: SheetContext, limits: Limits | None = None
 ) -> dict[str, Any]:
     """The datasheet as the JSON object that its schema describes."""
-    limits = limits or Limits()
+    limits, scope = limits or Limits(), scope_of(readings)
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -76,17 +77,17 @@ def build_sheet(
                 if flag.state in ("open", "not_measured")
             ],
         },
-        "characteristics": [characteristic(key, estimate) for key, estimate in found.estimates.items()],
+        "characteristics": [characteristic(key, estimate, scope) for key, estimate in found.estimates.items()],
         "curves": {
             "ladder": [_curve_point(step) for step in found.rates.steps],
             "model": _model_curve(found.model),
         },
         "decomposition": _decomposition(found),
         "hypotheses": [
-            asdict(hypothesis) | {"symbol": define(hypothesis.key).symbol} for hypothesis in found.hypotheses
+            asdict(hypothesis) | {"symbol": define(hypothesis.key, scope).symbol} for hypothesis in found.hypotheses
         ],
         "budget": None if found.budget is None else _budget(found.budget),
-        "validity": _validity(found, readings, context),
+        "validity": _validity(found, readings, context, scope),
         "operation": None if context.operation is None else dict(context.operation),
         "model": _model(found.model, found.diagnostics),
         "limits": limits.as_dict(),
@@ -98,9 +99,9 @@ def build_sheet(
     }
 
 
-def characteristic(key: str, estimate: Estimate) -> dict[str, Any]:
+def characteristic(key: str, estimate: Estimate, scope: Scope) -> dict[str, Any]:
     """One row of the sheet: what the catalogue says of a key, and what was found."""
-    definition = define(key)
+    definition = define(key, scope)
     return {
         "key": key,
         "symbol": definition.symbol,
@@ -108,6 +109,7 @@ def characteristic(key: str, estimate: Estimate) -> dict[str, Any]:
         "section": definition.section,
         "conditions": definition.conditions,
         "meaning": definition.meaning,
+        "how": definition.how,
         "estimate": estimate.estimate,
         "low": estimate.low,
         "high": estimate.high,
@@ -228,7 +230,7 @@ def _null(null: PairingNull) -> dict[str, Any]:
     }
 
 
-def _validity(found: Characterisation, readings: Readings, context: SheetContext) -> dict[str, Any]:
+def _validity(found: Characterisation, readings: Readings, context: SheetContext, scope: Scope) -> dict[str, Any]:
     common, rest = validity.commonest_reasons(readings, MOST_NAMES)
     reasons = {name: int((readings.invalid == readings.invalid_reasons.index(name)).sum()) for name in common}
     pooled = int((~readings.valid).sum()) - sum(reasons.values())
@@ -242,7 +244,7 @@ def _validity(found: Characterisation, readings: Readings, context: SheetContext
         "missing_bounds": [
             {
                 "key": key,
-                "symbol": define(key).symbol,
+                "symbol": define(key, scope).symbol,
                 "lowest": bound.lowest,
                 "highest": bound.highest,
                 "missing": bound.missing,

@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from datasheet.analysis.ladder import PREFIX_ARM
-from datasheet.sheet.catalogue import define
 from datasheet.sheet.formats import NO_NUMBER, count, counted, number, p_value, words
 
 Sheet = Mapping[str, Any]
@@ -87,11 +85,12 @@ def model_checks(sheet: Sheet) -> tuple[str, ...]:
     model = sheet["model"]
     if "names" not in model:
         return ()
+    symbols = {row["key"]: row["symbol"] for row in sheet["characteristics"]}
     found = "found" if model["status"] == "measured" else "not found"
     checks = [f"The mode was {found} (largest gradient {model['largest_gradient']:.1g} standard deviations)."]
     for lapses in _lapses_shown(model.get("lapse_sensitivity", ())):
         keys = ("threshold_75", "resolution", "criterion", "position")
-        values = ", ".join(f"{define(key).symbol} {number(lapses[key])}" for key in keys if lapses[key] is not None)
+        values = ", ".join(f"{symbols[key]} {number(lapses[key])}" for key in keys if lapses[key] is not None)
         if values:
             checks.append(f"If {lapses['lapse_rate']:.0%} of calls were lapses: {values}.")
     if model.get("lapses_p") is not None:
@@ -187,8 +186,3 @@ def _plain(value: object) -> str:
     if isinstance(value, float):
         return f"{value:g}"
     return "not recorded" if value is None or value == "" else str(value)
-
-
-def arm_conditions(arm: str) -> str:
-    """What an arm of the ladder shows, in words."""
-    return "both in the same phrasing, no filler" if arm == PREFIX_ARM else define(f"p_correct_1@{arm}").conditions

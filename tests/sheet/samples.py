@@ -24,6 +24,7 @@ _SAMPLES: dict[str, dict[str, Any]] = {
     "few": {"tasks": 3, "arms": ()},
     "taskless": {"tasks": 3, "arms": (), "simulated": False, "named": False},
     "real": {"tasks": 3, "arms": (), "simulated": False},
+    "one_order": {"tasks": 6, "orders": ("ab",), "length_unit": "tokens"},
     "hostile": {"tasks": 3, "arms": (HOSTILE,), "hostile": HOSTILE},
 }
 
@@ -49,12 +50,16 @@ def make_sheet(
     simulated: bool = True,
     named: bool = True,
     hostile: str = "",
+    orders: Sequence[str] = ("ab", "ba"),
+    length_unit: str = "words",
 ) -> dict[str, Any]:
     """A sheet; ``named`` is whether the log gives tasks, bank, prompt and the judge's id."""
     observer = Observer(resolution=resolution, criterion=criterion, ties_allowed=ties_allowed)
-    rows = list(_rows(observer, tasks=tasks, arms=arms, invalid=hostile or "no_verdict"))
+    rows = [
+        row for row in _rows(observer, tasks=tasks, arms=arms, invalid=hostile or "no_verdict") if row.order in orders
+    ]
     rows = rows if named else [replace(row, task=None) for row in rows]
-    readings = Readings.from_rows(rows, ties_allowed=ties_allowed)
+    readings = Readings.from_rows(rows, ties_allowed=ties_allowed, length_unit=length_unit)
     context = _context(simulated, ties_allowed, hostile)
     return build_sheet(characterise(readings), readings, context if named else _unnamed(context))
 

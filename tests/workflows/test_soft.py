@@ -18,6 +18,7 @@ from datasheet.analysis.derived import threshold
 from datasheet.readings import Readings
 from datasheet.sheet.build import characteristic
 from datasheet.sheet.schema import load_sheet
+from datasheet.sheet.scope import scope_of
 from datasheet.trials.log import TrialLog
 
 SOFT = ("resolution@soft", "criterion@soft", "position@soft", "threshold_75@soft")
@@ -86,8 +87,9 @@ def test_the_readout_changes_no_hard_figure(command: Command) -> None:
 
 def test_every_soft_figure_follows_from_the_sheet_and_is_printed(command: Command) -> None:
     sheet = built(command, design="paper", render=True, **QUALITY)
-    found = characterise(Readings.from_columns(sheet["readings"]))
-    assert sheet["characteristics"] == [characteristic(key, value) for key, value in found.estimates.items()]
+    readings = Readings.from_columns(sheet["readings"])
+    found, scope = characterise(readings), scope_of(readings)
+    assert sheet["characteristics"] == [characteristic(key, value, scope) for key, value in found.estimates.items()]
     assert {*SOFT, *DESCRIBED} <= by_key(sheet).keys()
     page = Path("X/datasheet.html").read_text(encoding="utf-8")
     pdf = " ".join(" ".join(page.extract_text() for page in PdfReader("X/datasheet.pdf").pages).split())
