@@ -10,7 +10,7 @@ import numpy as np
 
 from datasheet.analysis import validity
 from datasheet.analysis.budget import Budget
-from datasheet.analysis.characterise import BUDGET_PROMPTS, BUDGET_QUALITY_SD, Characterisation
+from datasheet.analysis.characterise import Characterisation
 from datasheet.analysis.derived import p_correct
 from datasheet.analysis.diagnostics import Diagnostics
 from datasheet.analysis.intervals import CONFIDENCE_LEVEL, ClusteredShare
@@ -86,7 +86,7 @@ def build_sheet(
         "hypotheses": [
             asdict(hypothesis) | {"symbol": define(hypothesis.key, scope).symbol} for hypothesis in found.hypotheses
         ],
-        "budget": None if found.budget is None else _budget(found.budget),
+        "budgets": [_budget(budget) for budget in found.budgets],
         "validity": _validity(found, readings, context, scope),
         "operation": None if context.operation is None else dict(context.operation),
         "model": _model(found.model, found.diagnostics),
@@ -201,14 +201,17 @@ def _model_curve(model: ModelFinding) -> list[dict[str, float]]:
 
 
 def _budget(budget: Budget) -> dict[str, Any]:
+    """One win rate: how it is made, what it would be, and what it varies by."""
     lines = [asdict(line) | {"contribution": line.contribution} for line in budget.lines]
     return {
-        "n_prompts": BUDGET_PROMPTS,
-        "quality_sd": BUDGET_QUALITY_SD,
-        "orders": 2,
-        **asdict(budget),
-        "lines": lines,
+        **asdict(budget.study),
+        "better_share": budget.study.better_share,
+        "win_rate": budget.win_rate,
+        "standard_uncertainty": budget.standard_uncertainty,
         "expanded_uncertainty": budget.expanded_uncertainty,
+        "effective_degrees_of_freedom": budget.effective_degrees_of_freedom,
+        "always_first_error": budget.always_first_error,
+        "lines": lines,
     }
 
 

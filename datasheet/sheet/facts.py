@@ -6,6 +6,7 @@ Everything here is text, still as it came: each document escapes it in its own w
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from datasheet.sheet.formats import NO_NUMBER, count, counted, number, p_value, words
@@ -109,7 +110,7 @@ def _lapses_shown(lapses: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, 
 def hypothesis_rows(sheet: Sheet) -> tuple[tuple[str, str, str, str], ...]:
     """The confirmatory family: what was tested, p, Holm's p, and whether it is rejected."""
     rows = []
-    for tested in sheet.get("hypotheses", ()):
+    for tested in sheet["hypotheses"]:
         sign = "≤" if tested["alternative"] == "greater" else "="
         statement = f"{tested['symbol']} {sign} {number(tested['null_value'])}"
         if tested["p"] is None:
@@ -120,17 +121,59 @@ def hypothesis_rows(sheet: Sheet) -> tuple[tuple[str, str, str, str], ...]:
     return tuple(rows)
 
 
-def budget_table(sheet: Sheet) -> Mapping[str, Any] | None:
-    """The uncertainty budget of a win rate, with a title that says what it is of; None where there is none."""
-    budget = sheet.get("budget")
-    if not budget:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BudgetTable:
+    """The budgets of win rates side by side.
+
+    Attributes
+    ----------
+    caption
+        What the win rates are of.
+    heads
+        Of the columns, one a win rate; the first has its inputs, sensitivities, degrees of freedom and shares told too.
+    lines
+        (source, input, sensitivity, freedom, share) of the first, and the contributions to each.
+    totals
+        (label, a number for each win rate).
+    """
+
+    caption: str
+    heads: tuple[str, ...]
+    lines: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]
+    totals: tuple[tuple[str, tuple[str, ...]], ...]
+
+
+def budget_table(sheet: Sheet) -> BudgetTable | None:
+    """The uncertainty budgets of win rates; None where there are none."""
+    budgets = sheet["budgets"]
+    if not budgets:
         return None
-    title = (
-        f"Uncertainty budget of a win rate over {budget['n_prompts']} prompts, both orders, two equal systems whose "
-        f"answers differ by {budget['quality_sd']:g} quality step (sd) from prompt to prompt: u = "
-        f"{number(budget['standard_uncertainty'])}, half-width at 95% {number(budget['expanded_uncertainty'])}"
+    first = budgets[0]
+    lines = []
+    for place, line in enumerate(first["lines"]):
+        figures = (line["standard_uncertainty"], line["sensitivity"], line["degrees_of_freedom"], line["share"])
+        u, sensitivity, freedom, share = figures
+        told = (line["name"], number(u), number(sensitivity), f"{freedom:.0f}", number(share))
+        # One decimal more than elsewhere: a source that matters little is not one that can't matter.
+        lines.append((told, tuple(f"{budget['lines'][place]['contribution']:.4f}" for budget in budgets)))
+    totals = {
+        "win rate that is read": "win_rate",
+        "u from all sources": "standard_uncertainty",
+        "half-width at 95%": "expanded_uncertainty",
+    }
+    rows = [(label, tuple(number(budget[name]) for budget in budgets)) for label, name in totals.items()]
+    errors = (number(budget["always_first_error"]) if budget["orders"] == 1 else NO_NUMBER for budget in budgets)
+    return BudgetTable(
+        caption=f"Uncertainty budget of a win rate over {counted(first['n_prompts'], 'prompt')}, a tie counting half. "
+        f"Two systems' answers differ by {first['quality_sd']:g} quality step (sd) from prompt to prompt; one of them "
+        "is truly better on as many prompts as the heads say; read in one order, drawn for each prompt, or in both",
+        heads=tuple(
+            f"{budget['better_share']:.0%} better, {'one order' if budget['orders'] == 1 else 'both orders'}"
+            for budget in budgets
+        ),
+        lines=tuple(lines),
+        totals=(*rows, ("error (not in u) where one system is always shown first", tuple(errors))),
     )
-    return {"title": title, "lines": budget["lines"]}
 
 
 def trial_dates(sheet: Sheet) -> str:
