@@ -175,8 +175,8 @@ def characterise(readings: Readings, *, limits: Limits | None = None, seed: int 
     diagnostics = diagnose(model)
     fitted = model.estimates | prefix_resolution(readings)
     fitted["base_level_slope"] = diagnostics.base_level_slope
-    fitted |= soft_characteristics(readings, hard_threshold=model.estimates["threshold_75"])
-    estimates = rates.estimates | diagnostics.flagged(fitted)
+    soft = soft_characteristics(readings)
+    estimates = rates.estimates | diagnostics.flagged(fitted | soft.figures) | soft.descriptions
     if not readings.tasks:
         estimates = {key: replace(estimate, n_clusters=None) for key, estimate in estimates.items()}
     return Characterisation(

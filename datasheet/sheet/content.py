@@ -37,6 +37,8 @@ _REMARKS = {
     "extrapolated": "Extrapolated: lies beyond the steps that were measured.",
     "lapses": "Lapses: the readings fit better if some calls lapse, which the joint model holds at 0 (see the notes); "
     "evidence in standard deviations is then read too low, and thresholds too high.",
+    "labels_disagree": "Labels disagree: more than 5% of verdicts have a likelier label in their call, as where they "
+    "are drawn at a temperature, or where probabilities belong to other labels: soft figures are not of them.",
     "prior_limited": "Prior-limited: the prior of the model, more than the readings, sets this limit.",
 }
 _CLASSES = {*CLASSES, "first_first", "second_second"}

@@ -344,7 +344,15 @@ DEFINITIONS = (
         symbol="p_label",
         title="Label mass",
         unit="share",
+        conditions="all calls that list candidates",
         meaning="Probability that the judge gives to any label; the rest goes to words that are none.",
+    ),
+    _described(
+        key="label_agreement",
+        symbol="agr",
+        title="Verdicts that are their likeliest label",
+        unit="share",
+        meaning="Share of verdicts with no likelier label in their call; below 1 where verdicts are drawn.",
     ),
     _described(
         key="censored_share",
