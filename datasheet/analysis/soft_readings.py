@@ -94,8 +94,8 @@ def _label_mass(readings: Readings, labels: LabelColumns) -> Estimate:
     """Probability of any label over all calls that list candidates, those without a valid verdict too."""
     listed = ~np.isnan(labels.floor)
     mass, without = labels.mass[listed], int((~listed).sum())
-    more = f"; {int((mass == 0).sum())} of them list no label" if (mass == 0).any() else ""
-    more += f"; {without} more list no candidates" if without else ""
+    more = f"; {int((mass == 0).sum()):,} of them list no label" if (mass == 0).any() else ""
+    more += f"; {without:,} more list no candidates" if without else ""
     return Estimate(
         estimate=weighted_median(mass, _weights(readings.where(listed))),
         n=len(mass),
@@ -112,7 +112,7 @@ def _agreed(agreement: LabelAgreement) -> Estimate:
     return Estimate(
         estimate=agreement.n_likeliest / n,
         n=n,
-        method=f"{n - agreement.n_likeliest} of {n} are not; if drawn, {n - agreement.n_drawn:.0f} would not be",
+        method=f"{n - agreement.n_likeliest:,} of {n:,} are not; if drawn, {n - agreement.n_drawn:,.0f} would not be",
         reason=_DESCRIBES,
         flags=(DISAGREE_FLAG,) if agreement.disagrees else (),
     )

@@ -19,9 +19,10 @@ from datasheet.analysis.model import ModelFinding
 from datasheet.analysis.pairing_null import DRAWS, PairingNull
 from datasheet.analysis.profile import Limits
 from datasheet.analysis.rates import MOST_NAMES
+from datasheet.analysis.repeatability import Unstable
 from datasheet.analysis.swap_pairs import CLASSES
 from datasheet.readings import Readings
-from datasheet.records import Estimate
+from datasheet.records import ORDERS, OUTCOMES, PROBES, Estimate
 from datasheet.sheet.catalogue import define
 from datasheet.sheet.scope import Scope, scope_of
 from datasheet.sheet.statements import LIMITS_OF_USE, non_claims, summary_sentence
@@ -88,6 +89,7 @@ def build_sheet(
         ],
         "budgets": [_budget(budget) for budget in found.budgets],
         "validity": _validity(found, readings, context, scope),
+        "unstable": _unstable(found.rates.unstable),
         "operation": None if context.operation is None else dict(context.operation),
         "model": _model(found.model, found.diagnostics),
         "limits": limits.as_dict(),
@@ -233,6 +235,20 @@ def _null(null: PairingNull) -> dict[str, Any]:
     }
 
 
+def _unstable(unstable: Unstable) -> dict[str, list[Any]]:
+    """Columns, one element a presentation that was not read the same each time; all of them."""
+    shown = unstable.shown
+    tasks = (*shown.tasks, None)  # a task that is not known has the code -1
+    return {
+        "stimulus": [shown.stimulus_ids[code] for code in shown.stimulus.tolist()],
+        "probe": [PROBES[code] for code in shown.probe.tolist()],
+        "arm": [shown.arms[code] for code in shown.arm.tolist()],
+        "task": [tasks[code] for code in shown.task.tolist()],
+        "order": [ORDERS[code] for code in shown.order.tolist()],
+        **dict(zip(OUTCOMES, unstable.tallies.T.tolist(), strict=True)),
+    }
+
+
 def _validity(found: Characterisation, readings: Readings, context: SheetContext, scope: Scope) -> dict[str, Any]:
     common, rest = validity.commonest_reasons(readings, MOST_NAMES)
     reasons = {name: int((readings.invalid == readings.invalid_reasons.index(name)).sum()) for name in common}
@@ -242,7 +258,7 @@ def _validity(found: Characterisation, readings: Readings, context: SheetContext
         "valid": int(readings.valid.sum()),
         "invalid": reasons | ({"other": pooled} if rest else {}),
         "abstained": int((readings.abstained == 1).sum()),
-        "unstable_presentations": found.rates.unstable,
+        "unstable_presentations": len(found.rates.unstable),
         "gates": list(context.gates),
         "missing_bounds": [
             {

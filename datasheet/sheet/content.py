@@ -41,7 +41,7 @@ _REMARKS = {
     "are drawn at a temperature, or where probabilities belong to other labels: soft figures are not of them.",
     "prior_limited": "Prior-limited: the prior of the model, more than the readings, sets this limit.",
 }
-_CLASSES = {*CLASSES, "first_first", "second_second"}
+CLASS_KEYS = {*CLASSES, "first_first", "second_second"}
 _STEP = re.compile(rf"({'|'.join(STEP_EVENTS)})_(\d+)(?:@|$)")
 _PLAIN_UNITS = ("share", "1")
 _MARKS = ("†", "‡", "§", "¶")
@@ -165,7 +165,7 @@ def sections(sheet: Sheet, *, classes_apart: bool = False) -> tuple[Section, ...
     """
     found = sheet["characteristics"]
     present = [(name, [row for row in found if row["section"] == name]) for name in SECTIONS]
-    return tuple(_section(name, rows, _CLASSES if classes_apart else set()) for name, rows in present if rows)
+    return tuple(_section(name, rows, CLASS_KEYS if classes_apart else set()) for name, rows in present if rows)
 
 
 def summary(sheet: Sheet) -> tuple[Quantity, ...]:
@@ -314,7 +314,7 @@ def class_table(sheet: Sheet) -> ClassTable:
     null = sheet["decomposition"]["null"]
     expected = {} if null is None else null["expected"]
     marks = _marks([row for row in sheet["characteristics"] if row["section"] == "same_quality"])
-    rows = [row for row in sheet["characteristics"] if row["key"] in _CLASSES]
+    rows = [row for row in sheet["characteristics"] if row["key"] in CLASS_KEYS]
     return ClassTable(
         conditions=rows[0]["conditions"] if rows else "",
         rows=tuple((_quantity(row, marks), number(expected.get(row["key"]))) for row in rows),
@@ -326,7 +326,7 @@ def segments(sheet: Sheet) -> tuple[tuple[Segment, ...], tuple[Segment, ...]]:
 
     The null does not tell the two slots apart. A bar is empty where its shares were not measured.
     """
-    rows = {row["key"]: row for row in sheet["characteristics"] if row["key"] in _CLASSES}
+    rows = {row["key"]: row for row in sheet["characteristics"] if row["key"] in CLASS_KEYS}
     null = sheet["decomposition"]["null"]
     found = {key: row["estimate"] for key, row in rows.items() if row["estimate"] is not None}
     if {"first_first", "second_second"} <= found.keys():

@@ -9,11 +9,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from datasheet.records import OUTCOMES
 from datasheet.sheet.formats import NO_NUMBER, count, counted, number, p_value, words
 
 Sheet = Mapping[str, Any]
 
+MOST_UNSTABLE = 6
+"""Unstable presentations that a document lists; the JSON has them all."""
+
 _NOT_GIVEN = "not given"
+_UNSTABLE = ("stimulus", "probe", "arm", "task", "order", *OUTCOMES)
 _LETTERS = {
     "A": "little dark current",
     "A, Δ0 caveat": "little dark current, but preferences between equal answers",
@@ -173,6 +178,22 @@ def budget_table(sheet: Sheet) -> BudgetTable | None:
         ),
         lines=tuple(lines),
         totals=(*rows, ("error (not in u) where one system is always shown first", tuple(errors))),
+    )
+
+
+def unstable_rows(sheet: Sheet) -> tuple[tuple[str, ...], ...]:
+    """The most unstable presentations: (stimulus, probe and arm, task, order, readings)."""
+    table = sheet["unstable"]
+    rows = zip(*(table[name][:MOST_UNSTABLE] for name in _UNSTABLE), strict=True)
+    return tuple(
+        (
+            stimulus,
+            words(f"{probe}, {arm}" if arm else probe),
+            _NOT_GIVEN if task is None else task,
+            order,
+            ", ".join(f"{count} {name}" for name, count in zip(OUTCOMES, counts, strict=True) if count),
+        )
+        for stimulus, probe, arm, task, order, *counts in rows
     )
 
 

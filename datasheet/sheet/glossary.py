@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Any
 
-from datasheet.sheet.content import has_number
+from datasheet.sheet.content import CLASS_KEYS, has_number
 
 Sheet = Mapping[str, Any]
 
@@ -45,8 +45,12 @@ def glossary(sheet: Sheet) -> tuple[Entry, ...]:
 
 
 def further_glossary(sheet: Sheet) -> tuple[tuple[Entry, ...], ...]:
-    """What has a number and is not explained on the first page, in columns of about one length: enough for paper."""
-    explained = {row["title"] for row in sheet["characteristics"] if row["key"] in sheet["summary"]["rows"]}
+    """What has a number and is explained neither on the first page nor by the bars of the classes: enough for paper.
+
+    In columns of about one length.
+    """
+    said = {*sheet["summary"]["rows"], *CLASS_KEYS}
+    explained = {row["title"] for row in sheet["characteristics"] if row["key"] in said}
     rows = filter(has_number, sheet["characteristics"])
     return _columns(_entries(sheet, (row for row in rows if row["title"] not in explained)))
 

@@ -118,6 +118,7 @@ def _parts(sheet: Mapping[str, Any]) -> dict[str, Any]:
         "hypotheses": facts.hypothesis_rows(sheet),
         "model_checks": facts.model_checks(sheet),
         "budget": facts.budget_table(sheet),
+        "unstable": facts.unstable_rows(sheet),
         "operation": facts.operation_rows(sheet),
         "limits": facts.limit_rows(sheet),
         "provenance": facts.provenance_rows(sheet),

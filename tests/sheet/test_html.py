@@ -9,6 +9,7 @@ import pytest
 from sheet.samples import HOSTILE, make_sheet, sample
 
 from datasheet.errors import RenderError
+from datasheet.sheet.facts import MOST_UNSTABLE
 from datasheet.sheet.html import render_html, render_print_html
 
 SAMPLES = ("careful", "bounded", "never_tie", "few", "real", "taskless", "hostile")
@@ -361,3 +362,22 @@ def test_the_budgets_stand_side_by_side(render: Any) -> None:
     assert f"error (not in u) where one system is always shown first{error:.3f}–" in text
     assert sample("one_order")["budgets"] == []
     assert "Uncertainty budget" not in Page(render(sample("one_order"))).text
+
+
+@pytest.mark.parametrize("render", [render_html, printed])
+def test_what_was_not_read_the_same_each_time_is_listed(render: Any) -> None:
+    sheet = sample("repeated")
+    table = sheet["unstable"]
+    n = sheet["validity"]["unstable_presentations"]
+    assert {len(column) for column in table.values()} == {n}
+    assert n > MOST_UNSTABLE
+    text = Page(render(sheet)).text
+    assert f"({MOST_UNSTABLE} of {n}; datasheet.json lists all" in text
+    counts = [(table["first"][row], table["tie"][row], table["second"][row]) for row in range(n)]
+    assert all(sorted(count)[1] > 0 for count in counts)
+    for row, count in enumerate(counts[:MOST_UNSTABLE]):
+        seen = ", ".join(f"{k} {name}" for k, name in zip(count, ("first", "tie", "second"), strict=True) if k)
+        probe = f"{table['probe'][row]}, {table['arm'][row]}".replace("_", " ")
+        assert f"{table['stimulus'][row]}{probe}{table['task'][row]}{table['order'][row]}{seen}" in text
+    assert "Presentations to look at first" not in Page(render(sample("careful"))).text
+    assert set(sample("careful")["unstable"]) == set(table)
