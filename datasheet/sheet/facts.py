@@ -17,6 +17,7 @@ Sheet = Mapping[str, Any]
 MOST_UNSTABLE = 6
 """Unstable presentations that a document lists; the JSON has them all."""
 
+_LEAST_GRADIENT = 0.0001
 _NOT_GIVEN = "not given"
 _UNSTABLE = ("stimulus", "probe", "arm", "task", "order", *OUTCOMES)
 _LETTERS = {
@@ -93,7 +94,9 @@ def model_checks(sheet: Sheet) -> tuple[str, ...]:
         return ()
     symbols = {row["key"]: row["symbol"] for row in sheet["characteristics"]}
     found = "found" if model["status"] == "measured" else "not found"
-    checks = [f"The mode was {found} (largest gradient {model['largest_gradient']:.1g} standard deviations)."]
+    gradient = model["largest_gradient"]
+    size = f"{gradient:.1g}" if gradient >= _LEAST_GRADIENT else f"below {_LEAST_GRADIENT:.4f}"
+    checks = [f"The mode was {found} (largest gradient {size} standard deviations)."]
     for lapses in _lapses_shown(model.get("lapse_sensitivity", ())):
         keys = ("threshold_75", "resolution", "criterion", "position")
         values = ", ".join(f"{symbols[key]} {number(lapses[key])}" for key in keys if lapses[key] is not None)

@@ -381,3 +381,11 @@ def test_what_was_not_read_the_same_each_time_is_listed(render: Any) -> None:
         assert f"{table['stimulus'][row]}{probe}{table['task'][row]}{table['order'][row]}{seen}" in text
     assert "Presentations to look at first" not in Page(render(sample("careful"))).text
     assert set(sample("careful")["unstable"]) == set(table)
+
+
+@pytest.mark.parametrize("name", [*(name for name in SAMPLES if name != "hostile"), "one_order", "repeated"])
+def test_numbers_are_in_one_style(name: str) -> None:
+    """A zero before the point, and powers of ten as such."""
+    text = Page(render_html(sample(name))).text
+    assert not re.search(r"(?<![\w.])\.\d", text)
+    assert not re.search(r"(?<![\w.])\d(\.\d+)?e-?\d", text)
