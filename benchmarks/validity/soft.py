@@ -48,7 +48,7 @@ def drawn(shown: Readings, observer: Observer, tau: float, scale: float, floor: 
 def replicate(seed: int, *, design: str, name: str, tau: float, scale: float, floor: float) -> list[float]:
     """Censored share, hard threshold, then soft (estimate, low, high) for each key; NaN where there is none."""
     readings = drawn(structure(design), OBSERVERS[name], tau, scale, floor, seed)
-    hard = measure(readings, supported_below_1=False).estimates["threshold_75"]
+    hard = measure(readings).estimates["threshold_75"]
     found = soft_characteristics(readings)
     soft = [found.figures[f"{key}@soft"] for key in KEYS]
     values = [found.descriptions["censored_share"].estimate, hard.estimate]

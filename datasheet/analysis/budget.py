@@ -25,8 +25,9 @@ import numpy as np
 from scipy.special import ndtr, ndtri, stdtrit
 
 from datasheet.analysis.bivariate import Numbers, bvn_cdf, normal_pdf
-from datasheet.analysis.evidence import LOG_WEIGHTS, NODES, Parameters
+from datasheet.analysis.evidence import Parameters
 from datasheet.analysis.intervals import CONFIDENCE_LEVEL
+from datasheet.analysis.task_factor import AVERAGING_NODES, AVERAGING_WEIGHTS
 
 Orders = Literal[1, 2]
 
@@ -175,9 +176,9 @@ class _Moments:
     @classmethod
     def of(cls, parameters: Parameters, study: Study) -> _Moments:
         """Averaged over tasks, whose log resolution varies with the task spread."""
-        slopes = [parameters.resolution * exp(parameters.task_spread * node) for node in NODES]
+        slopes = [parameters.resolution * exp(parameters.task_spread * node) for node in AVERAGING_NODES]
         rows = [_moments_on_task(parameters, slope, study) for slope in slopes]
-        return cls(*(float(value) for value in np.exp(LOG_WEIGHTS) @ np.array(rows)))
+        return cls(*(float(value) for value in AVERAGING_WEIGHTS @ np.array(rows)))
 
 
 def _moments_on_task(parameters: Parameters, resolution: float, study: Study) -> Numbers:

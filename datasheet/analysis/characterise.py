@@ -128,7 +128,7 @@ def _hypotheses(readings: Readings, rates: Rates, model: ModelFinding, limits: L
         dark=rates.dark if readings.ties_allowed else None,
         stable=rates.pairs.share("stable_cross_sensitivity"),
         positional=rates.pairs.share("positional_false_preference"),
-        fit=model.fit,
+        model=model,
         limits=limits,
     )
 
@@ -170,8 +170,7 @@ def characterise(readings: Readings, *, limits: Limits | None = None, seed: int 
     """
     rates = rates_of(readings)
     null = pairing_null(rates.pairs, rng=child_rng(seed, "pairing null"))
-    empirical = rates.estimates["threshold_75_empirical"]
-    model = measure(readings, supported_below_1=empirical.status == "bounded" and empirical.high == 1)
+    model = measure(readings, empirical=rates.estimates["threshold_75_empirical"])
     diagnostics = diagnose(model)
     fitted = model.estimates | prefix_resolution(readings)
     fitted["base_level_slope"] = diagnostics.base_level_slope

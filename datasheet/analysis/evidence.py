@@ -15,6 +15,7 @@ other stimuli.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -24,17 +25,13 @@ from scipy.special import expit, ndtr
 
 from datasheet.analysis.bivariate import Numbers, bvn_cdf, bvn_slopes, normal_pdf
 from datasheet.analysis.kinds import distinct_rows
+from datasheet.analysis.task_factor import TaskAverage
 from datasheet.readings import Codes, Mask
 
 MISSING = 2
 """Code of an order that has no valid reading."""
 
-QUADRATURE_NODES = 7
 _LEAST_PROBABILITY = 1e-13
-_NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(QUADRATURE_NODES)
-NODES: Numbers = np.asarray(_NODES, dtype=np.float64)
-"""Gauss-Hermite nodes of the standard normal task factor."""
-LOG_WEIGHTS: Numbers = np.log(_WEIGHTS / _WEIGHTS.sum())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,17 +100,22 @@ class PairTable:
         """Sum of the weights of all pairs."""
         return float(self.counts.sum())
 
+    @cached_property
+    def most_pairs(self) -> float:
+        """Sum of the weights in the task that has most."""
+        return float(self.counts.sum(axis=1).max(initial=0.0))
+
     @property
     def weight(self) -> Numbers:
         """Weighted number of pairs of each kind over all tasks, shape (K,)."""
         return np.asarray(self.counts.sum(axis=0)).ravel()
 
     @cached_property
-    def parts(self) -> tuple[tuple[PairTable, float, Numbers], ...]:
-        """The kinds by what their likelihood takes: (table, sign, nodes).
+    def parts(self) -> tuple[tuple[PairTable, float, bool], ...]:
+        """The kinds by what their likelihood takes: (table, sign, whether quality differs).
 
         ``sign`` is 0 with both orders, +1 (-1) with order ab (ba) alone; without a quality difference the task factor
-        changes nothing, and one node is enough.
+        changes nothing.
         """
         both = (self.content_ab != MISSING) & (self.content_ba != MISSING)
         orders = (
@@ -122,11 +124,11 @@ class PairTable:
             ((self.content_ab == MISSING) & ~both, -1.0),
         )
         masks = (
-            (chosen & ((self.delta_q == 0) == equal), sign, NODES[:1] * 0 if equal else NODES)
+            (chosen & ((self.delta_q != 0) == differs), sign, differs)
             for chosen, sign in orders
-            for equal in (True, False)
+            for differs in (False, True)
         )
-        return tuple((self.where(mask), sign, nodes) for mask, sign, nodes in masks if mask.any())
+        return tuple((self.where(mask), sign, differs) for mask, sign, differs in masks if mask.any())
 
     def where(self, mask: Mask) -> PairTable:
         """The kinds that a mask keeps, over the same tasks."""
@@ -201,7 +203,7 @@ def _single(mean: Numbers, content: Codes, sign: float, parameters: Parameters, 
     at_low, at_high = normal_pdf(low - centre), normal_pdf(high - centre)
     keep = 1 - parameters.lapse_rate
     p = keep * (ndtr(high - centre) - ndtr(low - centre)) + parameters.lapse_rate / n_outcomes
-    p = np.maximum(p, _LEAST_PROBABILITY)
+    p = np.clip(p, _LEAST_PROBABILITY, 1.0)
     by_mean = keep * (at_low - at_high) / p
     by_criterion = keep * (at_high * high_slope - at_low * low_slope) / p
     return _Cells(np.log(p), by_mean, sign * by_mean, by_criterion, np.zeros_like(p))
@@ -259,7 +261,7 @@ def _double(mean: Numbers, ab: Codes, ba: Codes, parameters: Parameters, n_outco
         by_2 = keep**2 * by_2 + keep * spread * p_2 * second.by_mean
         by_c = keep**2 * by_c + keep * spread * (p_1 * first.by_criterion + p_2 * second.by_criterion)
         by_rho = keep**2 * by_rho
-    p = np.maximum(p, _LEAST_PROBABILITY)
+    p = np.clip(p, _LEAST_PROBABILITY, 1.0)
     return _Cells(np.log(p), (by_1 + by_2) / p, (by_1 - by_2) / p, by_c / p, by_rho / p)
 
 
@@ -284,39 +286,50 @@ def log_likelihood(theta: Numbers, table: PairTable, *, lapse_rate: float = 0.0)
     Log likelihoods, shape (G,), and their derivatives by theta, shape (G, m + 5).
     """
     parameters = Parameters.from_vector(theta, lapse_rate=lapse_rate)
-    n_clusters, n_parameters = table.n_clusters, len(theta)
-    totals = np.zeros((n_clusters, QUADRATURE_NODES))
-    slopes = np.zeros((n_clusters, QUADRATURE_NODES, n_parameters))
-    for rows, sign, nodes in table.parts:
-        _add(totals, slopes, rows, sign, nodes, parameters)
-    weighted = totals + LOG_WEIGHTS
-    most = weighted.max(axis=1, keepdims=True)
-    shares = np.exp(weighted - most)
-    sums = shares.sum(axis=1, keepdims=True)
-    return np.asarray((most + np.log(sums))[:, 0]), np.asarray(np.einsum("gq,gqp->gp", shares / sums, slopes))
-
-
-def _add(
-    totals: Numbers, slopes: Numbers, rows: PairTable, sign: float, nodes: Numbers, parameters: Parameters
-) -> None:
-    """Add the log likelihoods and slopes of some rows to those of their tasks, at each node."""
-    factor = np.exp(parameters.task_spread * nodes)
-    stretched = rows.delta_q[:, None] * factor
-    mean = parameters.resolution * stretched + (rows.covariates @ parameters.slopes)[:, None]
-    if sign == 0.0:
-        cells = _double(mean, rows.content_ab, rows.content_ba, parameters, rows.n_outcomes)
-    else:
-        content = rows.content_ab if sign > 0 else rows.content_ba
-        cells = _single(mean, content, sign, parameters, rows.n_outcomes)
-    rho = parameters.correlation
-    columns = [
-        cells.by_mean * stretched,
-        *(cells.by_mean * covariate[:, None] for covariate in rows.covariates.T),
-        cells.by_position,
-        cells.by_criterion * parameters.criterion,
-        cells.by_correlation * rho * (1 - rho),
-        cells.by_mean * parameters.resolution * stretched * nodes * parameters.task_spread,
+    average = TaskAverage.fitting(most_pairs=table.most_pairs, task_spread=parameters.task_spread)
+    parts = [
+        _Part.of(rows, sign, average.nodes if differs else np.zeros(1), parameters)
+        for rows, sign, differs in table.parts
     ]
-    totals += rows.counts @ cells.log_p
-    for index, column in enumerate(columns):
-        slopes[:, :, index] += rows.counts @ np.broadcast_to(column, mean.shape)
+    totals = np.zeros((table.n_clusters, len(average.nodes)))
+    for part in parts:
+        totals += part.rows.counts @ part.cells.log_p
+    values, shares = average(totals)
+    slopes = np.zeros((table.n_clusters, len(theta)))
+    for part in parts:
+        share = shares if len(part.nodes) > 1 else shares.sum(axis=1, keepdims=True)
+        for index, column in enumerate(part.columns(parameters)):
+            slopes[:, index] += ((part.rows.counts @ column) * share).sum(axis=1)
+    return values, slopes
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Some rows, their cells at each node, and their quality differences stretched by the task factor, (n, q)."""
+
+    rows: PairTable
+    nodes: Numbers
+    cells: _Cells
+    stretched: Numbers
+
+    @classmethod
+    def of(cls, rows: PairTable, sign: float, nodes: Numbers, parameters: Parameters) -> _Part:
+        stretched = rows.delta_q[:, None] * np.exp(parameters.task_spread * nodes)
+        mean = parameters.resolution * stretched + (rows.covariates @ parameters.slopes)[:, None]
+        if sign == 0.0:
+            cells = _double(mean, rows.content_ab, rows.content_ba, parameters, rows.n_outcomes)
+        else:
+            content = rows.content_ab if sign > 0 else rows.content_ba
+            cells = _single(mean, content, sign, parameters, rows.n_outcomes)
+        return cls(rows, nodes, cells, stretched)
+
+    def columns(self, parameters: Parameters) -> Iterator[Numbers]:
+        """Derivatives of the log probabilities by each element of theta, arrays (n, q)."""
+        rho, by_mean = parameters.correlation, self.cells.by_mean
+        yield by_mean * self.stretched
+        for covariate in self.rows.covariates.T:
+            yield by_mean * covariate[:, None]
+        yield self.cells.by_position
+        yield self.cells.by_criterion * parameters.criterion
+        yield self.cells.by_correlation * rho * (1 - rho)
+        yield by_mean * parameters.resolution * self.stretched * self.nodes * parameters.task_spread

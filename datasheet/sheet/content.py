@@ -40,6 +40,7 @@ _REMARKS = {
     "labels_disagree": "Labels disagree: more than 5% of verdicts have a likelier label in their call, as where they "
     "are drawn at a temperature, or where probabilities belong to other labels: soft figures are not of them.",
     "prior_limited": "Prior-limited: the prior of the model, more than the readings, sets this limit.",
+    "wide": "Wide: so loosely known that priors would tell; the limits are those of the likelihood without them.",
 }
 CLASS_KEYS = {*CLASSES, "first_first", "second_second"}
 _STEP = re.compile(rf"({'|'.join(STEP_EVENTS)})_(\d+)(?:@|$)")

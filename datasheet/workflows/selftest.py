@@ -178,7 +178,7 @@ def _held(fault: Fault, readings: Readings, found: Characterisation) -> list[Tes
     def p(key: str, value: float) -> float | None:
         if key not in shares:
             name = key.removeprefix("channel_slope@").removesuffix("_slope")
-            return parameter_p(found.model.fit, name, value)
+            return parameter_p(found.model, name, value)
         share = shares[key]
         return None if share is None else share_p(share, value)
 
