@@ -243,15 +243,23 @@ class _Rule:
         return Flag(name=self.name, state="open", rule=rule, decides=decides)
 
 
-def _tests(null: PairingNull | None) -> str:
-    """The tests of the decomposition in words."""
+def _stable_tests(null: PairingNull | None) -> str:
+    """The tests that SCS must pass, in words."""
     if null is None:
         return ""
-    slot = "no same-slot pair" if null.p_slot is None else f"first-first against second-second {_p(null.p_slot)}"
-    return (
-        f"SCS above random pairing {_p(null.p_pooled)}, among committed pairs {_p(null.p_stable)}, "
-        f"PFP {_p(null.p_positional)}; {slot}"
-    )
+    return f"SCS above random pairing {_p(null.p_pooled)}, among committed pairs {_p(null.p_stable)}"
+
+
+def _slot_test(null: PairingNull | None) -> str:
+    """The test that PFP must pass, in words."""
+    if null is None:
+        return ""
+    return "no same-slot pair" if null.p_slot is None else f"first-first against second-second {_p(null.p_slot)}"
+
+
+def _all_tests(null: PairingNull | None) -> str:
+    """The tests that all must fail of noise, in words."""
+    return f"{_stable_tests(null)}, PFP {_p(null.p_positional)}; {_slot_test(null)}" if null is not None else ""
 
 
 def _p(p: float) -> str:
@@ -273,7 +281,7 @@ def _noisy(evidence: Evidence, limits: Limits) -> Flag:
         needs="same-quality pairs in both orders",
         agrees=not structure and not consistent,
         clears=True,
-        tests=_tests(null),
+        tests=_all_tests(null),
     ).flag(evidence.unit)
     if flag.state == "raised" and null is not None and null.n_committed < limits.least_committed:
         needs = f"{limits.least_committed} pairs that commit in both orders (now {null.n_committed}), or repeats"
@@ -284,7 +292,6 @@ def _noisy(evidence: Evidence, limits: Limits) -> Flag:
 def flags_of(evidence: Evidence, limits: Limits) -> tuple[Flag, ...]:
     """Every flag with its state, in the order of the rules."""
     null, alpha = evidence.null, limits.significance
-    tests = _tests(null)
     pairs, ladder = "same-quality pairs in both orders", "the ladder probe, prefix arm"
     dark = _Rule(name="dark", symbol="DC", share=evidence.dark, limit=limits.dark, needs="the vacuum probe")
     rules = (
@@ -296,9 +303,9 @@ def flags_of(evidence: Evidence, limits: Limits) -> tuple[Flag, ...]:
               limit=limits.led_by_length, needs="preferences in the arms filled_longer and terse_better",
               above=False),
         _Rule(name="positional", symbol="PFP", share=evidence.positional, limit=limits.positional, needs=pairs,
-              agrees=null is not None and null.slots_differ(alpha), tests=tests),
+              agrees=null is not None and null.slots_differ(alpha), tests=_slot_test(null)),
         _Rule(name="surface-sensitive", symbol="SCS", share=evidence.stable, limit=limits.surface, needs=pairs,
-              agrees=null is not None and null.stable_above(alpha), tests=tests),
+              agrees=null is not None and null.stable_above(alpha), tests=_stable_tests(null)),
         dark,
         _Rule(name="conservative", symbol="miss-by-tie(1)", share=evidence.missed, limit=limits.conservative,
               needs=f"{ladder}, at ΔQ 1"),

@@ -194,14 +194,19 @@ def has_number(row: Mapping[str, Any]) -> bool:
     return any(row[name] is not None for name in ("low", "estimate", "high"))
 
 
+def is_step(key: str) -> bool:
+    """Whether a key is a share of a ladder's step."""
+    return _STEP.match(key) is not None
+
+
 def _section(name: str, rows: Sequence[Mapping[str, Any]], apart: Collection[str]) -> Section:
     marks = _marks(rows)
     found = [row for row in rows if has_number(row) and row["key"] not in apart]
     return Section(
         name=name,
         title=SECTION_TITLES[name],
-        groups=_groups([row for row in found if not _STEP.match(row["key"])], marks),
-        step_groups=_groups([row for row in found if _STEP.match(row["key"])], marks),
+        groups=_groups([row for row in found if not is_step(row["key"])], marks),
+        step_groups=_groups([row for row in found if is_step(row["key"])], marks),
         absences=_absences(row for row in rows if not has_number(row)),
         remarks=tuple(marks.values()),
     )

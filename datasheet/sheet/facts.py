@@ -19,7 +19,6 @@ MOST_UNSTABLE = 6
 
 _LEAST_GRADIENT = 0.0001
 _NOT_GIVEN = "not given"
-_UNSTABLE = ("stimulus", "probe", "arm", "task", "order", *OUTCOMES)
 _LETTERS = {
     "A": "little dark current",
     "A, Δ0 caveat": "little dark current, but preferences between equal answers",
@@ -184,19 +183,13 @@ def budget_table(sheet: Sheet) -> BudgetTable | None:
     )
 
 
-def unstable_rows(sheet: Sheet) -> tuple[tuple[str, ...], ...]:
-    """The most unstable presentations: (stimulus, probe and arm, task, order, readings)."""
+def unstable_rows(sheet: Sheet) -> tuple[tuple[str, str, str, int, int, int], ...]:
+    """The most unstable presentations: stimulus, task and order, and how often each was read as first, tie, second."""
     table = sheet["unstable"]
-    rows = zip(*(table[name][:MOST_UNSTABLE] for name in _UNSTABLE), strict=True)
+    columns = (table[name][:MOST_UNSTABLE] for name in ("stimulus", "task", "order", *OUTCOMES))
     return tuple(
-        (
-            stimulus,
-            words(f"{probe}, {arm}" if arm else probe),
-            _NOT_GIVEN if task is None else task,
-            order,
-            ", ".join(f"{count} {name}" for name, count in zip(OUTCOMES, counts, strict=True) if count),
-        )
-        for stimulus, probe, arm, task, order, *counts in rows
+        (stimulus, _NOT_GIVEN if task is None else task, order, first, tie, second)
+        for stimulus, task, order, first, tie, second in zip(*columns, strict=True)
     )
 
 

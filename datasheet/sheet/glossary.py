@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Any
 
-from datasheet.sheet.content import CLASS_KEYS, has_number
+from datasheet.sheet.content import CLASS_KEYS, has_number, is_step
 
 Sheet = Mapping[str, Any]
 
@@ -45,12 +45,13 @@ def glossary(sheet: Sheet) -> tuple[Entry, ...]:
 
 
 def further_glossary(sheet: Sheet) -> tuple[tuple[Entry, ...], ...]:
-    """What has a number and is explained neither on the first page nor by the bars of the classes: enough for paper.
+    """What has a number and is not explained on the first page, or where it stands: enough for paper.
 
-    In columns of about one length.
+    The classes are explained by the bars, and the shares of a step by the heads of their table. In columns of about one
+    length.
     """
     said = {*sheet["summary"]["rows"], *CLASS_KEYS}
-    explained = {row["title"] for row in sheet["characteristics"] if row["key"] in said}
+    explained = {row["title"] for row in sheet["characteristics"] if row["key"] in said or is_step(row["key"])}
     rows = filter(has_number, sheet["characteristics"])
     return _columns(_entries(sheet, (row for row in rows if row["title"] not in explained)))
 

@@ -67,15 +67,18 @@ def test_a_log_larger_than_any_search_is_not_told_to_shrink() -> None:
     assert needed > 20_000
 
 
-def test_small_p_values_are_printed_in_one_style() -> None:
+def test_tests_are_told_with_the_flags_that_rest_on_them_and_in_one_style() -> None:
     null = PairingNull(
         expected={}, p_pooled=1e-5, p_stable=0.00012, p_positional=1.0, p_slot=3.1e-5,
         **dict.fromkeys(("n_committed", "first_first", "second_second", "n_pairs"), 40),
     )  # fmt: skip
-    nothing = dict.fromkeys(
-        ("dark", "positional", "committed", "sensitive", "invalid", "against_length", "consistency")
-    )
-    evidence = Evidence(**nothing, stable=share(0.3), missed=None, null=null, n_pairs=0, n_vacuum=0, ties_allowed=True)  # type: ignore[arg-type]
-    rule = next(flag.rule for flag in flags_of(evidence, Limits()) if flag.name == "surface-sensitive")
-    assert "SCS above random pairing p < 0.0001, among committed pairs p = 0.00012, PFP p = 1" in rule
-    assert "first-first against second-second p < 0.0001" in rule
+    measured = dict.fromkeys(("stable", "positional", "committed"), share(0.3))
+    nothing = dict.fromkeys(("dark", "sensitive", "missed", "invalid", "against_length", "consistency"))
+    evidence = Evidence(**measured, **nothing, null=null, n_pairs=0, n_vacuum=0, ties_allowed=True)  # type: ignore[arg-type]
+    rules = {flag.name: flag.rule.partition("; ")[2] for flag in flags_of(evidence, Limits())}
+    stable = "SCS above random pairing p < 0.0001, among committed pairs p = 0.00012"
+    slot = "first-first against second-second p < 0.0001"
+    # Each flag tells the tests that it rests on.
+    assert rules["surface-sensitive"] == stable
+    assert rules["positional"] == slot
+    assert rules["noisy"] == f"{stable}, PFP p = 1; {slot}"

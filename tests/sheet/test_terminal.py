@@ -52,5 +52,6 @@ def test_what_was_not_read_the_same_each_time_is_listed() -> None:
     first = {name: column[0] for name, column in sheet["unstable"].items()}
     text = render_terminal(sheet, width=120)
     assert "Not read the same each time, the most unstable first" in text
-    assert f"- {first['stimulus']} · " in text
+    counts = f"first {first['first']}, tie {first['tie']}, second {first['second']}"
+    assert f"- {first['stimulus']}, task {first['task']}, order {first['order']}: {counts}" in text
     assert "Not read the same" not in render_terminal(sample("careful"))
