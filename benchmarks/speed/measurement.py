@@ -44,10 +44,7 @@ def ordered_probit(readings: Readings) -> object:
 
 def medians(readings: Readings) -> tuple[float, float]:
     """Seconds of both fits, run in turn."""
-    rounds = [
-        (seconds(lambda: measure(readings, supported_below_1=False)), seconds(lambda: ordered_probit(readings)))
-        for _ in range(ROUNDS)
-    ]
+    rounds = [(seconds(lambda: measure(readings)), seconds(lambda: ordered_probit(readings))) for _ in range(ROUNDS)]
     ours, theirs = zip(*rounds, strict=True)
     return median(ours), median(theirs)
 

@@ -29,7 +29,7 @@ JUDGES: Mapping[str, Observer] = {
 
 def replicate(seed: int, *, design: str, name: str, tau: float) -> tuple[bool, float, float]:
     """Whether a log is warned of, its threshold as printed, and at the best lapse rate."""
-    model = measure(drawn(structure(design), JUDGES[name], tau, np.random.default_rng(seed)), supported_below_1=False)
+    model = measure(drawn(structure(design), JUDGES[name], tau, np.random.default_rng(seed)))
     found, printed = diagnose(model), model.estimates["threshold_75"].estimate
     best = found.likeliest_lapses
     mended = None if best is None else best.threshold_75

@@ -192,7 +192,7 @@ def replicate(seed: int, *, design: str, name: str, tau: float) -> dict[str, tup
     readings = drawn(_shown(design), OBSERVERS[name], tau, np.random.default_rng(seed))
     rates = rates_of(readings).estimates
     empirical = rates["threshold_75_empirical"]
-    found = rates | measure(readings, supported_below_1=empirical.status == "bounded" and empirical.high == 1).estimates
+    found = rates | measure(readings, empirical=empirical).estimates
     return {
         key: (
             found[key].status,

@@ -8,14 +8,14 @@ that it does not know, the robust one because it rests on few tasks (``benchmark
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import exp, log, sqrt
 
 import numpy as np
-from scipy.special import expit, ndtr, stdtrit
+from scipy.special import expit, ndtr, ndtri, stdtrit
 
 from datasheet.analysis.bivariate import Numbers
-from datasheet.analysis.intervals import CONFIDENCE_LEVEL
+from datasheet.analysis.intervals import CONFIDENCE_LEVEL, ONE_TASK
 from datasheet.analysis.ladder import THRESHOLD_SHARE
 from datasheet.analysis.measurement import MeasurementFit
 from datasheet.analysis.task_factor import AVERAGING_NODES, AVERAGING_WEIGHTS
@@ -23,6 +23,7 @@ from datasheet.records import Estimate
 
 FARTHEST_DELTA_Q = 60.0
 _BISECTIONS = 60
+NOT_CLEARLY_ABOVE_0 = "the resolution is not clearly above 0"
 _DIFFERENCE = 1e-4
 
 
@@ -72,13 +73,21 @@ class Uncertainty:
 
     @property
     def quantile(self) -> float:
-        """Student's t at the two-sided confidence level."""
-        return float(stdtrit(self.fit.degrees_of_freedom, (1 + CONFIDENCE_LEVEL) / 2))
+        """Student's t at the two-sided confidence level; with one task, whose readings can't tell, the normal's."""
+        return self._quantile((1 + CONFIDENCE_LEVEL) / 2)
 
     @property
     def one_sided_quantile(self) -> float:
-        """Student's t at the one-sided confidence level."""
-        return float(stdtrit(self.fit.degrees_of_freedom, CONFIDENCE_LEVEL))
+        """The same at the one-sided confidence level."""
+        return self._quantile(CONFIDENCE_LEVEL)
+
+    def _quantile(self, share: float) -> float:
+        return float(ndtri(share) if self.one_task else stdtrit(self.fit.degrees_of_freedom, share))
+
+    @property
+    def one_task(self) -> bool:
+        """Nothing is known of other tasks: no interval can be given."""
+        return self.fit.n_clusters < 2
 
     def of_gradient(self, gradient: Numbers) -> float:
         """Standard uncertainty of a function with this gradient by theta."""
@@ -91,7 +100,7 @@ class Uncertainty:
 
     @property
     def _matrices(self) -> tuple[Numbers, ...]:
-        if self.fit.n_clusters < 2:
+        if self.one_task:
             return (self.fit.covariance,)
         return self.fit.covariance, self.fit.robust_covariance
 
@@ -105,10 +114,17 @@ class Uncertainty:
     @property
     def method(self) -> str:
         """As printed."""
-        return f"joint model, t({self.fit.degrees_of_freedom})"
+        return "joint model" if self.one_task else f"joint model, {self.distribution}"
+
+    @property
+    def distribution(self) -> str:
+        """That of the quantiles, as printed."""
+        return "normal, within the one task" if self.one_task else f"t({self.fit.degrees_of_freedom})"
 
     def estimate(self, value: float, low: float | None, high: float | None, *flags: str, reason: str = "") -> Estimate:
-        """An Estimate of this fit."""
+        """An Estimate of this fit; without limits where there is one task."""
+        if self.one_task:
+            low, high, reason = None, None, ONE_TASK
         return Estimate(
             estimate=value,
             low=low,
@@ -181,23 +197,26 @@ def ratio_to_resolution(uncertainty: Uncertainty, name: str) -> Estimate:
 def _larger(uncertainty: Uncertainty, direction: Numbers) -> Numbers:
     """The covariance that gives a direction the larger variance."""
     fit = uncertainty.fit
-    if fit.n_clusters < 2:
+    if uncertainty.one_task:
         return fit.covariance
     return max(fit.covariance, fit.robust_covariance, key=lambda matrix: float(direction @ matrix @ direction))
 
 
-def noise_equivalent(uncertainty: Uncertainty) -> Estimate:
+def noise_equivalent(resolution: Estimate) -> Estimate:
     """1/k: the quality difference as large as the noise of a reading; limits are those of k turned over."""
-    k, half = float(uncertainty.fit.theta[0]), uncertainty.quantile * uncertainty.of("resolution")
-    if k - half <= 0:
-        return Estimate.absent("undetermined", "the resolution is not clearly above 0", n=uncertainty.fit.n_pairs)
-    return uncertainty.estimate(1 / k, 1 / (k + half), 1 / (k - half))
+    k, low, high = resolution.estimate, resolution.low, resolution.high
+    if k is None or k <= 0 or (low is not None and low <= 0):
+        return Estimate.absent("undetermined", NOT_CLEARLY_ABOVE_0, n=resolution.n)
+    return replace(
+        resolution, estimate=1 / k, low=None if high is None else 1 / high, high=None if low is None else 1 / low
+    )
 
 
 def model_threshold(
     uncertainty: Uncertainty,
     curve: Callable[..., Numbers],
     *,
+    resolution: Estimate,
     top_step: int,
     supported_below_1: bool,
     n_outcomes: int = 3,
@@ -206,6 +225,8 @@ def model_threshold(
 
     Parameters
     ----------
+    resolution
+        As measured: a threshold needs one that is clearly above 0.
     top_step
         The largest ΔQ that was tested.
     supported_below_1
@@ -217,13 +238,13 @@ def model_threshold(
         return np.asarray(np.log(threshold(theta, curve, lapse_rate=fit.lapse_rate, n_outcomes=n_outcomes)))
 
     k, spread_k = float(fit.theta[0]), uncertainty.of("resolution")
-    if k - uncertainty.quantile * spread_k <= 0:
+    if (k - uncertainty.quantile * spread_k if resolution.low is None else resolution.low) <= 0:
         steepest = np.array(fit.theta)
         steepest[0] = max(1e-6, k + uncertainty.one_sided_quantile * spread_k)
         if threshold(steepest, curve, lapse_rate=fit.lapse_rate, n_outcomes=n_outcomes) > top_step:
             return Estimate(status="bounded", low=top_step, n=fit.n_pairs, n_clusters=fit.n_clusters,
                             method=uncertainty.method)  # fmt: skip
-        return Estimate.absent("undetermined", "the resolution is not clearly above 0", n=fit.n_pairs)
+        return Estimate.absent("undetermined", NOT_CLEARLY_ABOVE_0, n=fit.n_pairs)
     value = float(of(fit.theta))
     gradient = uncertainty.gradient(of)
     if not np.isfinite(value) or not np.isfinite(gradient).all():

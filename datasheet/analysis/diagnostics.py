@@ -121,7 +121,7 @@ def diagnose(model: ModelFinding) -> Diagnostics:
 
 
 def _lapses(model: ModelFinding, made: ModelTable, fit: MeasurementFit, lapse_rate: float) -> Lapses:
-    mode = measurement_mode(made.table, made.covariates, fixed=model.fixed, start=fit.theta, lapse_rate=lapse_rate)
+    mode = measurement_mode(made.table, made.covariates, fixed=model.fixed, starts=[fit.theta], lapse_rate=lapse_rate)
     found = Parameters.from_vector(mode.theta, lapse_rate=lapse_rate)
     values = {
         "resolution": found.resolution,

@@ -203,7 +203,7 @@ def _single(mean: Numbers, content: Codes, sign: float, parameters: Parameters, 
     at_low, at_high = normal_pdf(low - centre), normal_pdf(high - centre)
     keep = 1 - parameters.lapse_rate
     p = keep * (ndtr(high - centre) - ndtr(low - centre)) + parameters.lapse_rate / n_outcomes
-    p = np.maximum(p, _LEAST_PROBABILITY)
+    p = np.clip(p, _LEAST_PROBABILITY, 1.0)
     by_mean = keep * (at_low - at_high) / p
     by_criterion = keep * (at_high * high_slope - at_low * low_slope) / p
     return _Cells(np.log(p), by_mean, sign * by_mean, by_criterion, np.zeros_like(p))
@@ -261,7 +261,7 @@ def _double(mean: Numbers, ab: Codes, ba: Codes, parameters: Parameters, n_outco
         by_2 = keep**2 * by_2 + keep * spread * p_2 * second.by_mean
         by_c = keep**2 * by_c + keep * spread * (p_1 * first.by_criterion + p_2 * second.by_criterion)
         by_rho = keep**2 * by_rho
-    p = np.maximum(p, _LEAST_PROBABILITY)
+    p = np.clip(p, _LEAST_PROBABILITY, 1.0)
     return _Cells(np.log(p), (by_1 + by_2) / p, (by_1 - by_2) / p, by_c / p, by_rho / p)
 
 

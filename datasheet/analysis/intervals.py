@@ -20,6 +20,7 @@ from datasheet.records import Estimate
 Numbers = npt.NDArray[np.float64]
 
 CONFIDENCE_LEVEL = 0.95
+ONE_TASK = "one task only: an interval needs the spread between at least two tasks"
 
 _ROUNDING = 1e-9
 
@@ -103,7 +104,7 @@ class ClusteredShare:
             n_clusters=self.n_clusters,
             confidence_level=CONFIDENCE_LEVEL,
             method=self.method,
-            reason="" if limits else "one task only: an interval needs the spread between at least two tasks",
+            reason="" if limits else ONE_TASK,
             flags=flags,
         )
 

@@ -21,7 +21,7 @@ _Gradient = Callable[[Numbers], Numbers]
 
 _TAIL_NAMES = ("position", "log_criterion", "logit_correlation", "log_task_spread")
 _PRIOR_MEANS = {"log_criterion": np.log(0.7), "logit_correlation": -0.5, "log_task_spread": np.log(0.25)}
-_PRIOR_SDS = {
+PRIOR_SDS = {
     "resolution": 4.0,
     "position": 2.0,
     "log_criterion": 2.0,
@@ -38,10 +38,12 @@ _BOXES = {
     "log_task_spread": (-6.0, 0.5),
 }
 """Where the search may go: far beyond what readings can tell apart, and near enough to compute."""
+_WIDE_BOXES = {"resolution": (-100.0, 100.0), "position": (-100.0, 100.0), "log_criterion": (-7.0, 4.6)}
+"""The same for parameters without a prior, which may run along a ridge."""
 _SLOPE_BOX = (-60.0, 60.0)
 _STEP = 1e-5
 _POLISHING_STEPS = 4
-_LEAST_CURVATURE = 1e-6
+_LEAST_CURVATURE, _LEAST_SCALED = 1e-6, 1.0
 GRADIENT_TOLERANCE = 1e-3
 
 
@@ -71,7 +73,6 @@ class MeasurementFit:
     robust_covariance: Numbers
     free: np.ndarray[tuple[int], np.dtype[np.bool_]]
     log_likelihood: float
-    log_posterior: float
     largest_gradient: float
     n_clusters: int
     n_pairs: int
@@ -98,9 +99,10 @@ def parameter_names(covariates: Sequence[str]) -> tuple[str, ...]:
     return ("resolution", *covariates, *_TAIL_NAMES)
 
 
-def _priors(names: tuple[str, ...]) -> tuple[Numbers, Numbers]:
+def _priors(names: tuple[str, ...], without: Sequence[str] = ()) -> tuple[Numbers, Numbers]:
+    """Means and standard deviations; infinite for those without a prior."""
     means = np.array([_PRIOR_MEANS.get(name, 0.0) for name in names], dtype=np.float64)
-    sds = np.array([_PRIOR_SDS.get(name, _SLOPE_PRIOR_SD) for name in names], dtype=np.float64)
+    sds = np.array([np.inf if name in without else PRIOR_SDS.get(name, _SLOPE_PRIOR_SD) for name in names])
     return means, sds
 
 
@@ -161,7 +163,7 @@ def fit_measurement(
     if not len(table) or table.covariates.shape[1] != len(covariates):
         raise ValueError("the model needs pairs, and a name for each covariate")
     posterior, boxes, nearly = _searched(table, covariates, lapse_rate, fixed, start)
-    free, names = posterior.free, posterior.names
+    free, names = posterior.free, parameter_names(covariates)
     mode, hessian = _polished(nearly, boxes, lambda values: posterior.negative(values)[1])
     value, gradient = posterior.negative(mode)
     inverse = np.linalg.inv(hessian)
@@ -177,9 +179,8 @@ def fit_measurement(
         robust_covariance=robust,
         free=free,
         log_likelihood=posterior.penalty(mode) - value,
-        log_posterior=-value,
         largest_gradient=float(
-            np.abs(gradient * np.sqrt(np.diag(inverse)))[~_held(mode, gradient, boxes)].max(initial=0.0)
+            np.abs(gradient * np.sqrt(np.diag(inverse)))[~_at_edge(mode, gradient, boxes)].max(initial=0.0)
         ),
         n_clusters=table.n_clusters,
         n_pairs=round(table.n_pairs),
@@ -189,23 +190,44 @@ def fit_measurement(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mode:
-    """Where a posterior is largest: ``theta`` of shape (p,), and the log likelihood there, without the priors."""
+    """Where a posterior is largest: ``theta`` of shape (p,).
+
+    ``log_likelihood`` is without the priors, ``log_posterior`` with those that were used, but for their constants.
+    """
 
     theta: Numbers
     log_likelihood: float
+    log_posterior: float
 
 
 def measurement_mode(
-    table: PairTable, covariates: Sequence[str], *, lapse_rate: float, fixed: Sequence[str], start: Numbers
+    table: PairTable,
+    covariates: Sequence[str],
+    *,
+    lapse_rate: float,
+    fixed: Sequence[str],
+    starts: Sequence[Numbers],
+    without_prior: Sequence[str] = (),
 ) -> Mode:
-    """The mode alone, without the curvature that its uncertainty needs."""
-    posterior, _, nearly = _searched(table, covariates, lapse_rate, fixed, start)
+    """The mode alone, without the curvature that its uncertainty needs; some parameters may go without a prior.
+
+    The search begins at the likeliest of some starts.
+    """
+    start = starts[0]
+    if len(starts) > 1:
+        start = max(starts, key=lambda theta: float(log_likelihood(theta, table, lapse_rate=lapse_rate)[0].sum()))
+    posterior, _, nearly = _searched(table, covariates, lapse_rate, fixed, start, without_prior)
     value, _ = posterior.negative(nearly)
-    return Mode(theta=posterior.at(nearly), log_likelihood=posterior.penalty(nearly) - value)
+    return Mode(theta=posterior.at(nearly), log_likelihood=posterior.penalty(nearly) - value, log_posterior=-value)
 
 
 def _searched(
-    table: PairTable, covariates: Sequence[str], lapse_rate: float, fixed: Sequence[str], start: Numbers | None
+    table: PairTable,
+    covariates: Sequence[str],
+    lapse_rate: float,
+    fixed: Sequence[str],
+    start: Numbers | None,
+    without_prior: Sequence[str] = (),
 ) -> tuple[_Posterior, Numbers, Numbers]:
     """The posterior, the boxes of its free parameters, and its mode as a quasi-Newton search finds it."""
     names = parameter_names(covariates)
@@ -215,20 +237,25 @@ def _searched(
     if start is None and "log_criterion" in fixed:
         theta[-3] = _NO_CRITERION
     free = np.array([name not in fixed for name in names])
-    boxes = np.array([_BOXES.get(name, _SLOPE_BOX) for name in names])[free]
+    usual = _BOXES | {name: _WIDE_BOXES[name] for name in without_prior}
+    boxes = np.array([usual.get(name, _SLOPE_BOX) for name in names])[free]
     theta[free] = np.clip(theta[free], *boxes.T)
-    posterior = _Posterior(table=table, theta=theta, free=free, names=names, lapse_rate=lapse_rate)
+    priors = _priors(names, without_prior)
+    posterior = _Posterior(table=table, theta=theta, free=free, priors=priors, lapse_rate=lapse_rate)
     return posterior, boxes, _descended(posterior, theta[free], boxes)
 
 
 def _descended(posterior: _Posterior, start: Numbers, boxes: Numbers) -> Numbers:
     """The mode as a quasi-Newton search finds it, in steps of about one standard deviation of each parameter."""
 
+    if not len(start):
+        return start
+
     def gradient_at(values: Numbers) -> Numbers:
         return posterior.negative(values)[1]
 
     curvatures = np.abs(np.diag(_differenced(start, gradient_at(start), gradient_at)))
-    scale = 1 / np.sqrt(np.maximum(curvatures, posterior.precisions))
+    scale = 1 / np.sqrt(np.maximum(curvatures, np.maximum(posterior.precisions, _LEAST_SCALED)))
 
     def scaled(values: Numbers) -> tuple[float, Numbers]:
         value, gradient = posterior.negative(values * scale)
@@ -246,7 +273,7 @@ class _Posterior:
     table: PairTable
     theta: Numbers
     free: np.ndarray[tuple[int], np.dtype[np.bool_]]
-    names: tuple[str, ...]
+    priors: tuple[Numbers, Numbers]
     lapse_rate: float
 
     def at(self, values: Numbers) -> Numbers:
@@ -257,13 +284,13 @@ class _Posterior:
 
     def _off(self, values: Numbers) -> tuple[Numbers, Numbers]:
         """Distances from the priors' means in their standard deviations, and those."""
-        means, sds = (prior[self.free] for prior in _priors(self.names))
+        means, sds = (prior[self.free] for prior in self.priors)
         return (values - means) / sds, sds
 
     @property
     def precisions(self) -> Numbers:
         """Of the priors of the free parameters, shape (free,)."""
-        return np.asarray(1 / _priors(self.names)[1][self.free] ** 2)
+        return np.asarray(1 / self.priors[1][self.free] ** 2)
 
     def penalty(self, values: Numbers) -> float:
         """Minus the log prior, but for its constant."""
@@ -288,7 +315,7 @@ def _polished(mode: Numbers, boxes: Numbers, gradient_at: _Gradient) -> tuple[Nu
     gradient = gradient_at(mode)
     hessian = _hessian(mode, gradient, gradient_at)
     for _ in range(_POLISHING_STEPS):
-        step = np.where(_held(mode, gradient, boxes), 0.0, np.linalg.solve(hessian, gradient))
+        step = np.where(_at_edge(mode, gradient, boxes), 0.0, np.linalg.solve(hessian, gradient))
         if float(gradient @ step) < GRADIENT_TOLERANCE**2 / 4:
             break
         mode = np.clip(mode - np.clip(step, -0.5, 0.5), boxes[:, 0], boxes[:, 1])
@@ -297,7 +324,7 @@ def _polished(mode: Numbers, boxes: Numbers, gradient_at: _Gradient) -> tuple[Nu
     return mode, hessian
 
 
-def _held(mode: Numbers, gradient: Numbers, boxes: Numbers) -> Mask:
+def _at_edge(mode: Numbers, gradient: Numbers, boxes: Numbers) -> Mask:
     """Parameters at an edge of their boxes beyond which the posterior still rises: the search is done with them."""
     return np.asarray(((mode <= boxes[:, 0]) & (gradient > 0)) | ((mode >= boxes[:, 1]) & (gradient < 0)))
 

@@ -1,7 +1,8 @@
 """The measurement model on a log: what of it could be measured, each quantity with its status.
 
 Where the readings bound a parameter on one side only (a judge that never errs, never ties, or always takes the first
-slot) the profile likelihood without that parameter's prior gives the bound. A wild number is never printed.
+slot) a profile likelihood without priors gives the bound (:mod:`datasheet.analysis.bounds`). A wild number is never
+printed, and none of a fit that did not converge.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from math import exp, log, sqrt
 
 import numpy as np
 
+from datasheet.analysis.bounds import Bounds
 from datasheet.analysis.covariates import CHANNEL_INTERCEPT, LENGTHS
 from datasheet.analysis.derived import (
     Uncertainty,
@@ -22,10 +24,9 @@ from datasheet.analysis.derived import (
     ratio_to_resolution,
     without_criterion,
 )
-from datasheet.analysis.evidence import MISSING, PairTable
 from datasheet.analysis.ladder import PREFIX_ARM
 from datasheet.analysis.length_bins import loss_to_bins, without_loss_to_bins
-from datasheet.analysis.measurement import MeasurementFit, fit_measurement, measurement_mode
+from datasheet.analysis.measurement import PRIOR_SDS, MeasurementFit, fit_measurement
 from datasheet.analysis.pair_table import ModelTable, model_rows, model_table
 from datasheet.analysis.threads import one_thread
 from datasheet.readings import Readings
@@ -39,18 +40,17 @@ MODEL_KEYS = (
 NO_TIES = "the prompt allows no tie, which fixes it by construction"
 NEEDS_PAIRS = "needs valid readings of ladder or same-quality pairs"
 NEEDS_LADDER = "needs the ladder probe"
+NOT_CONVERGED = "the fit of the joint model did not converge"
+CONFOUNDED = ("confounded_with_length",)
 NEEDS_DOSES = "needs the channel probe (design full)"
 NEEDS_BOTH_ORDERS = "needs both orders of the same pairs"
-_PRIOR_SD = {"logit_correlation": 1.5, "log_task_spread": 0.7}
 _PRIOR_LIMITED = 0.8
 """A posterior this near to its prior's width says little that the prior did not."""
 
-_FAR = {"resolution": (-6.0, 6.0), "log_criterion": (-6.5, 2.5), "position": (-6.0, 6.0)}
-_SUSPECT_HALF_WIDTH = {"resolution": 1.0, "log_criterion": 1.0, "position": 1.0}
+_HIGHEST_LOG_CRITERION = 2.5
 _HIGHEST_LOG_SPREAD = log(3.0)
 """Beyond, a task's resolution may be twenty times another's: no task bank is so uneven."""
 
-_PROFILE_STEPS = 7
 _MUCH_SPREAD, _FEW_TASKS = 0.4, 20
 
 
@@ -62,8 +62,8 @@ class ModelFinding:
     ----------
     estimates
         By key, in the order of the sheet.
-    made, fit
-        The table of pairs and the fit behind them; None where none could be made.
+    made, fit, bounds
+        The table of pairs, the fit and its profiles behind them; None where none could be made.
     fixed
         Parameters that these pairs can't speak of.
     """
@@ -71,6 +71,7 @@ class ModelFinding:
     estimates: dict[str, Estimate]
     made: ModelTable | None = None
     fit: MeasurementFit | None = None
+    bounds: Bounds | None = None
     fixed: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -93,33 +94,35 @@ def _fixed(made: ModelTable) -> list[str]:
     return fixed
 
 
-def measure(readings: Readings, *, supported_below_1: bool) -> ModelFinding:
+def measure(readings: Readings, *, empirical: Estimate | None = None) -> ModelFinding:
     """Fit the model to the readings and give every quantity of it.
 
     Parameters
     ----------
-    supported_below_1
-        Whether the readings at ΔQ 1 alone support a threshold of at most 1.
+    empirical
+        The threshold as the shares alone give it. Where it is at most one step, or beyond the ladder, the readings
+        support that the model's threshold is, too; None supports nothing.
     """
     made = model_table(readings)
     if made is None:
         return ModelFinding(estimates=_absent(NEEDS_PAIRS), notes=model_rows(readings)[1])
     with one_thread():
-        return _measure(made, supported_below_1=supported_below_1)
+        return _measure(made, empirical)
 
 
-def _measure(made: ModelTable, *, supported_below_1: bool) -> ModelFinding:
-    reason = _nothing_to_fit(made.table)
-    if reason:
-        estimates = {key: Estimate.absent("undetermined", reason) for key in MODEL_KEYS}
-        return ModelFinding(estimates=_by_construction(estimates, made), notes=made.notes)
+def _measure(made: ModelTable, empirical: Estimate | None) -> ModelFinding:
     fixed = _fixed(made)
     fit = without_loss_to_bins(fit_measurement(made.table, made.covariates, fixed=fixed), made.within_bins)
-    estimates = _estimates(made, fit, supported_below_1=supported_below_1)
+    bounds = Bounds(made=made, fit=fit)
+    if fit.converged:
+        estimates = _estimates(made, bounds, empirical)
+    else:
+        estimates = {key: Estimate.absent("undetermined", NOT_CONVERGED, n=fit.n_pairs) for key in MODEL_KEYS}
     return ModelFinding(
         estimates=_by_construction(estimates, made),
         made=made,
         fit=fit,
+        bounds=bounds,
         fixed=tuple(fixed),
         notes=tuple(_notes(made, fit)),
     )
@@ -136,24 +139,14 @@ def prefix_resolution(readings: Readings) -> dict[str, Estimate]:
     parts = (readings.of_probe("ladder", PREFIX_ARM), readings.of_probe("same_quality", "same_subset"))
     kept = np.isin(readings.stimulus, np.concatenate([part.stimulus for part in parts]))
     made = model_table(readings.where(kept))
-    if made is None or _nothing_to_fit(made.table):
+    if made is None:
         return {}
     with one_thread():
         fit = fit_measurement(made.table, made.covariates, fixed=_fixed(made))
-        estimate = Uncertainty(fit=fit).linear("resolution", "confounded_with_length")
-        return {"resolution@prefix": _bounded(made, fit, "resolution", estimate)}
-
-
-def _nothing_to_fit(table: PairTable) -> str:
-    """Why no parameter could be had: all readings are one and the same verdict."""
-    contents = np.concatenate([table.content_ab, -table.content_ba])
-    slots = contents[np.abs(contents) != MISSING]
-    if (slots == 0).all():
-        return "all readings are ties: the criterion is large against all evidence, and nothing else can be said"
-    if (slots == 1).all() or (slots == -1).all():
-        side = "first" if slots[0] == 1 else "second"
-        return f"all readings prefer the {side} slot: the position outweighs all evidence, and nothing else can be said"
-    return ""
+        if not fit.converged:
+            return {"resolution@prefix": Estimate.absent("undetermined", NOT_CONVERGED, n=fit.n_pairs)}
+        estimate = Uncertainty(fit=fit).linear("resolution", *CONFOUNDED)
+        return {"resolution@prefix": Bounds(made=made, fit=fit).stated("resolution", estimate)}
 
 
 def _by_construction(estimates: dict[str, Estimate], made: ModelTable) -> dict[str, Estimate]:
@@ -162,48 +155,58 @@ def _by_construction(estimates: dict[str, Estimate], made: ModelTable) -> dict[s
     return estimates
 
 
-def _estimates(made: ModelTable, fit: MeasurementFit, *, supported_below_1: bool) -> dict[str, Estimate]:
-    uncertainty = Uncertainty(fit=fit)
-    confounded = ("confounded_with_length",) if made.prefix_only else ()
+def _estimates(made: ModelTable, bounds: Bounds, empirical: Estimate | None) -> dict[str, Estimate]:
+    uncertainty = Uncertainty(fit=bounds.fit)
     estimates = _absent(NEEDS_LADDER)
-    estimates["criterion"] = _bounded(
-        made, fit, "log_criterion", uncertainty.transformed("log_criterion", exp, highest=_FAR["log_criterion"][1])
-    )
+    criterion = uncertainty.transformed("log_criterion", exp, highest=_HIGHEST_LOG_CRITERION)
+    estimates["criterion"] = bounds.stated("log_criterion", criterion)
+    resolution = estimates["resolution"]
+    if made.has_ladder:
+        confounded = CONFOUNDED if made.prefix_only else ()
+        resolution = bounds.stated("resolution", uncertainty.linear("resolution", *confounded))
+        estimates |= _of_quality(made, uncertainty, resolution, empirical)
     if made.has_both_orders:
-        estimates["position"] = _bounded(made, fit, "position", uncertainty.linear("position"))
-        estimates["stable_correlation"] = uncertainty.transformed(
-            "logit_correlation", back_to_share, *_prior_limited(fit, "logit_correlation")
-        )
+        estimates["position"] = bounds.stated("position", uncertainty.linear("position"))
+        flags = _prior_limited(bounds.fit, "logit_correlation")
+        estimates["stable_correlation"] = uncertainty.transformed("logit_correlation", back_to_share, *flags)
+        if made.has_ladder:
+            estimates["position_in_steps"] = _unless_measured(
+                bounds.fit, "position", estimates["position"]
+            ) or _in_steps(uncertainty, "position", resolution)
     else:
-        for key in ("position", "stable_correlation"):
+        for key in ("position", "stable_correlation", "position_in_steps"):
             estimates[key] = Estimate.absent("not_measured", NEEDS_BOTH_ORDERS)
-    if not made.has_ladder:
-        absent = estimates["resolution"]
-        return estimates | _lengths(made, uncertainty, absent) | _channels(made, uncertainty, absent)
-    resolution = _bounded(made, fit, "resolution", uncertainty.linear("resolution", *confounded))
-    estimates["resolution"] = resolution
-    top = int(made.table.delta_q.max())
+    return estimates | _lengths(made, uncertainty, resolution) | _channels(made, uncertainty, resolution)
+
+
+def _of_quality(
+    made: ModelTable, uncertainty: Uncertainty, resolution: Estimate, empirical: Estimate | None
+) -> dict[str, Estimate]:
+    """What the ladder tells: resolution, thresholds, noise in quality steps, and how tasks differ."""
+    fit, top = uncertainty.fit, int(made.table.delta_q.max())
+    confounded = CONFOUNDED if made.prefix_only else ()
     curves = {"threshold_75": p_correct, "threshold_75_marginal": p_correct_marginal, "fc75": without_criterion}
+    supported = empirical is not None and empirical.status == "bounded" and empirical.high == 1
+    estimates = {"resolution": resolution}
     for key, curve in curves.items():
-        estimates[key] = _without_upper_end(fit, resolution, supported_below_1) or model_threshold(
-            uncertainty, curve, top_step=top, supported_below_1=supported_below_1, n_outcomes=made.table.n_outcomes
+        estimates[key] = _beyond_the_model(fit, resolution, empirical) or model_threshold(
+            uncertainty,
+            curve,
+            resolution=resolution,
+            top_step=top,
+            supported_below_1=supported,
+            n_outcomes=made.table.n_outcomes,
         )
-    if confounded:
-        estimates |= {key: _flagged(estimates[key], *confounded) for key in curves}
     estimates["noise_equivalent_delta_q"] = _unless_measured(fit, "resolution", resolution) or noise_equivalent(
-        uncertainty
+        resolution
     )
-    estimates["position_in_steps"] = (
-        _unless_measured(fit, "position", estimates["position"]) or _in_steps(uncertainty, "position", resolution)
-        if made.has_both_orders
-        else Estimate.absent("not_measured", NEEDS_BOTH_ORDERS)
-    )
+    estimates |= {key: _flagged(estimates[key], *confounded) for key in curves}
     if "log_task_spread" in fit.names and fit.free[fit.names.index("log_task_spread")]:
         flags = _prior_limited(fit, "log_task_spread")
         estimates["task_spread"] = uncertainty.transformed("log_task_spread", exp, *flags, highest=_HIGHEST_LOG_SPREAD)
     else:
         estimates["task_spread"] = Estimate.absent("not_measured", "needs at least two tasks, by name")
-    return estimates | _lengths(made, uncertainty, resolution) | _channels(made, uncertainty, resolution)
+    return estimates
 
 
 def _lengths(made: ModelTable, uncertainty: Uncertainty, resolution: Estimate) -> dict[str, Estimate]:
@@ -238,8 +241,10 @@ def _channels(made: ModelTable, uncertainty: Uncertainty, resolution: Estimate) 
 
 
 def _in_steps(uncertainty: Uncertainty, name: str, resolution: Estimate) -> Estimate:
-    """A slope in quality steps, where the resolution is known well enough to divide by it."""
-    return _unless_measured(uncertainty.fit, "resolution", resolution) or ratio_to_resolution(uncertainty, name)
+    """A slope in quality steps, where the resolution is known well enough to divide by it; confounded as that is."""
+    return _unless_measured(uncertainty.fit, "resolution", resolution) or _flagged(
+        ratio_to_resolution(uncertainty, name), *(flag for flag in CONFOUNDED if flag in resolution.flags)
+    )
 
 
 def _unless_measured(fit: MeasurementFit, name: str, needed: Estimate) -> Estimate | None:
@@ -251,75 +256,25 @@ def _unless_measured(fit: MeasurementFit, name: str, needed: Estimate) -> Estima
     return Estimate.absent("undetermined", f"the {name} is {needed.status}", n=fit.n_pairs)
 
 
-def _without_upper_end(fit: MeasurementFit, resolution: Estimate, supported_below_1: bool) -> Estimate | None:
-    """A threshold where the resolution is only known to be above something: at most one step, or not determined."""
-    if resolution.status != "bounded" or resolution.low is None:
+def _beyond_the_model(fit: MeasurementFit, resolution: Estimate, empirical: Estimate | None) -> Estimate | None:
+    """A threshold where the resolution is open on a side: what the shares support by themselves, or not determined."""
+    if resolution.status == "measured":
         return None
-    if not supported_below_1:
-        return _unless_measured(fit, "resolution", resolution)
-    method = Uncertainty(fit=fit).method
-    return Estimate(status="bounded", high=1, n=fit.n_pairs, n_clusters=fit.n_clusters, method=method)
+    if empirical is not None and empirical.status == "bounded":
+        return empirical
+    return _unless_measured(fit, "resolution", resolution)
 
 
 def _flagged(estimate: Estimate, *flags: str) -> Estimate:
+    if estimate.status not in ("measured", "bounded"):
+        return estimate
     return replace(estimate, flags=(*estimate.flags, *flags))
 
 
 def _prior_limited(fit: MeasurementFit, name: str) -> tuple[str, ...]:
     index = fit.names.index(name)
     posterior_sd = float(np.sqrt(fit.covariance[index, index]))
-    return ("prior_limited",) if posterior_sd > _PRIOR_LIMITED * _PRIOR_SD[name] else ()
-
-
-def _bounded(made: ModelTable, fit: MeasurementFit, name: str, estimate: Estimate) -> Estimate:
-    """An estimate as it is, or a one-sided bound where the flat-prior profile stays open on a side."""
-    index = fit.names.index(name)
-    if not fit.free[index]:
-        return estimate
-    uncertainty = Uncertainty(fit=fit)
-    if uncertainty.quantile * uncertainty.of(name) < _SUSPECT_HALF_WIDTH[name]:
-        return estimate
-    two_sided = uncertainty.quantile**2
-    opens = [_deviance(made, fit, name, edge) < two_sided for edge in _FAR[name]]
-    if not any(opens):
-        return _flagged(estimate, "wide")
-    if all(opens):
-        return Estimate.absent("undetermined", "the readings leave it open on both sides", n=fit.n_pairs)
-    side = 0 if opens[1] else 1
-    limit = _profile_limit(made, fit, name, _FAR[name][side])
-    shown = exp(limit) if name == "log_criterion" else limit
-    bound = {"low": shown} if side == 0 else {"high": shown}
-    return Estimate(
-        status="bounded",
-        n=fit.n_pairs,
-        n_clusters=fit.n_clusters,
-        method=f"profile likelihood, one-sided, t({fit.degrees_of_freedom})",
-        flags=(*estimate.flags, "prior_limited"),
-        **bound,  # type: ignore[arg-type]
-    )
-
-
-def _deviance(made: ModelTable, fit: MeasurementFit, name: str, value: float) -> float:
-    """Twice the loss in log likelihood with one parameter held at a value and the others fitted again."""
-    index = fit.names.index(name)
-    start = np.array(fit.theta)
-    start[index] = value
-    held = [other for other, free in zip(fit.names, fit.free, strict=True) if not free]
-    mode = measurement_mode(made.table, made.covariates, fixed=[*held, name], start=start, lapse_rate=fit.lapse_rate)
-    return 2 * (fit.log_likelihood - mode.log_likelihood)
-
-
-def _profile_limit(made: ModelTable, fit: MeasurementFit, name: str, edge: float) -> float:
-    """Where the deviance towards an edge reaches the one-sided quantile, by bisection."""
-    quantile = Uncertainty(fit=fit).one_sided_quantile ** 2
-    inside, outside = float(fit.theta[fit.names.index(name)]), edge
-    for _ in range(_PROFILE_STEPS):
-        middle = (inside + outside) / 2
-        if _deviance(made, fit, name, middle) < quantile:
-            inside = middle
-        else:
-            outside = middle
-    return outside
+    return ("prior_limited",) if posterior_sd > _PRIOR_LIMITED * PRIOR_SDS[name] else ()
 
 
 def _notes(made: ModelTable, fit: MeasurementFit) -> list[str]:
@@ -327,7 +282,7 @@ def _notes(made: ModelTable, fit: MeasurementFit) -> list[str]:
     if not fit.converged:
         notes.append(
             f"The fit of the joint model did not converge (largest gradient {fit.largest_gradient:.2g} standard "
-            "deviations): its values are not to be used."
+            "deviations): none of its values is given."
         )
     spread = fit.parameters.task_spread
     if spread > _MUCH_SPREAD and fit.n_clusters < _FEW_TASKS:

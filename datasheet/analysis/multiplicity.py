@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from scipy.special import ndtri
 
 from datasheet.analysis.intervals import ClusteredShare
-from datasheet.analysis.measurement import MeasurementFit
+from datasheet.analysis.model import ModelFinding
 from datasheet.analysis.point_null import Alternative, parameter_p, share_p
 from datasheet.analysis.profile import Limits
 
@@ -59,8 +59,8 @@ def _of_share(key: str, share: ClusteredShare | None, limit: float) -> Hypothesi
     return Hypothesis(key=key, null_value=limit, alternative="greater", p=p)
 
 
-def _of_parameter(key: str, fit: MeasurementFit | None, value: float, alternative: Alternative) -> Hypothesis:
-    return Hypothesis(key=key, null_value=value, alternative=alternative, p=parameter_p(fit, key, value, alternative))
+def _of_parameter(key: str, model: ModelFinding, value: float, alternative: Alternative) -> Hypothesis:
+    return Hypothesis(key=key, null_value=value, alternative=alternative, p=parameter_p(model, key, value, alternative))
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:
@@ -82,7 +82,7 @@ def confirmatory_family(
     dark: ClusteredShare | None,
     stable: ClusteredShare | None,
     positional: ClusteredShare | None,
-    fit: MeasurementFit | None,
+    model: ModelFinding,
     limits: Limits,
 ) -> tuple[Hypothesis, ...]:
     """The family DC, SCS, PFP, k, c, with Holm's adjustment over those of them that the readings can test.
@@ -91,8 +91,8 @@ def confirmatory_family(
     ----------
     dark, stable, positional
         The shares; None is "not measured".
-    fit
-        The joint model; None where there is none.
+    model
+        The joint model.
     limits
         Where the null values and the significance come from.
     """
@@ -100,8 +100,8 @@ def confirmatory_family(
         _of_share("dark_current", dark, limits.dark),
         _of_share("stable_cross_sensitivity", stable, limits.surface),
         _of_share("positional_false_preference", positional, limits.positional),
-        _of_parameter("resolution", fit, 0.0, "two-sided"),
-        _of_parameter("criterion", fit, neutral_criterion(limits.conservative), "greater"),
+        _of_parameter("resolution", model, 0.0, "two-sided"),
+        _of_parameter("criterion", model, neutral_criterion(limits.conservative), "greater"),
     )
     return tuple(
         replace(hypothesis, adjusted_p=p, rejected=p is not None and p <= limits.significance)

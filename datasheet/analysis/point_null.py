@@ -9,7 +9,7 @@ from scipy.special import ndtr, stdtr
 
 from datasheet.analysis.derived import Uncertainty
 from datasheet.analysis.intervals import ClusteredShare
-from datasheet.analysis.measurement import MeasurementFit
+from datasheet.analysis.model import ModelFinding
 
 Alternative = Literal["greater", "two-sided"]
 
@@ -28,19 +28,24 @@ def share_p(share: ClusteredShare, value: float, alternative: Alternative = "two
     return _tail(distance, None if share.independent else share.n_clusters - 1, alternative)
 
 
-def parameter_p(
-    fit: MeasurementFit | None, name: str, value: float, alternative: Alternative = "two-sided"
-) -> float | None:
+def parameter_p(model: ModelFinding, name: str, value: float, alternative: Alternative = "two-sided") -> float | None:
     """p that a parameter of the joint model is a value; that of the criterion is tested as its logarithm.
 
-    None where there is no fit, it does not speak of the parameter, or was not found.
+    By its standard uncertainty, or by its profile likelihood where that gives its limits. None where there is no fit,
+    it does not speak of the parameter, was not found, or rests on one task.
     """
-    key = "log_criterion" if name == "criterion" else name
+    key, fit = ("log_criterion" if name == "criterion" else name), model.fit
     if fit is None or key not in fit.names or not fit.free[fit.names.index(key)] or not fit.converged:
         return None
     uncertainty = Uncertainty(fit=fit)
-    distance = float(fit.theta[fit.names.index(key)]) - (log(value) if name == "criterion" else value)
-    return _tail(distance / uncertainty.of(key), fit.degrees_of_freedom, alternative)
+    if uncertainty.one_task:
+        return None
+    null = log(value) if name == "criterion" else value
+    if model.bounds is not None and model.bounds.needed and key in model.bounds.edges:
+        distance = model.bounds.signed_root(key, null)
+    else:
+        distance = (float(fit.theta[fit.names.index(key)]) - null) / uncertainty.of(key)
+    return _tail(distance, fit.degrees_of_freedom, alternative)
 
 
 def _tail(distance: float, degrees_of_freedom: int | None, alternative: Alternative) -> float:

@@ -15,8 +15,13 @@ from datasheet.analysis.pairing_null import PairingNull
 
 FlagState = Literal["raised", "cleared", "open", "not_applicable", "not_measured"]
 
-MOST_CLUSTERS = 2000
-"""Where more tasks than this would be needed, more tasks are not the answer."""
+MOST_CLUSTERS = {"task": 200, "pair": 2000}
+"""Where more than so many would be needed, more of them are not the answer: nobody writes a bank of so many tasks."""
+
+_FARTHEST = 500
+"""Times the present number up to which is searched for what would decide."""
+
+_LEAST_P = 0.0001
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,7 +174,7 @@ _CAVEAT = ("mixed stable-positional", "positional", "surface-sensitive")
 def clusters_to_decide(share: ClusteredShare, limit: float) -> int | None:
     """Clusters in all that would put the one-sided limit on the estimate's side of ``limit``, all else as it is.
 
-    None where the share is at the limit, there is one cluster, or over :data:`MOST_CLUSTERS` would be needed.
+    None where the share is at the limit, there is one cluster, or over 500 times as many would be needed.
     """
     if share.n_clusters < 2 or share.share == limit:
         return None
@@ -178,7 +183,7 @@ def clusters_to_decide(share: ClusteredShare, limit: float) -> int | None:
         wider = replace(share, n=share.n / share.n_clusters * n_clusters, n_clusters=n_clusters)
         return wider.upper() <= limit if share.share < limit else wider.lower() > limit
 
-    few, enough = share.n_clusters, MOST_CLUSTERS
+    few, enough = share.n_clusters, _FARTHEST * share.n_clusters
     if not decided(enough):
         return None
     while enough - few > 1:
@@ -191,9 +196,10 @@ def _what_decides(share: ClusteredShare, limit: float, unit: str) -> str:
     if share.n_clusters < 2:
         return f"more {unit}s: one tells nothing of the spread between them"
     needed = clusters_to_decide(share, limit)
-    if needed is None:
-        return f"more than {MOST_CLUSTERS:,} {unit}s: the share lies near the limit"
-    return f"about {needed} {unit}s in all (now {share.n_clusters}), if the share stays"
+    if needed is not None and needed <= max(MOST_CLUSTERS[unit], 2 * share.n_clusters):
+        return f"about {needed:,} {unit}s in all (now {share.n_clusters:,}), if the share stays"
+    many = f"over {_FARTHEST * share.n_clusters:,}" if needed is None else f"about {needed:,}"
+    return f"hardly more {unit}s: {many} in all would be needed (now {share.n_clusters:,}), as it lies near the limit"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -241,11 +247,15 @@ def _tests(null: PairingNull | None) -> str:
     """The tests of the decomposition in words."""
     if null is None:
         return ""
-    slot = "no same-slot pair" if null.p_slot is None else f"first-first against second-second p = {null.p_slot:.2g}"
+    slot = "no same-slot pair" if null.p_slot is None else f"first-first against second-second {_p(null.p_slot)}"
     return (
-        f"SCS above random pairing p = {null.p_pooled:.2g}, among committed pairs p = {null.p_stable:.2g}, "
-        f"PFP p = {null.p_positional:.2g}; {slot}"
+        f"SCS above random pairing {_p(null.p_pooled)}, among committed pairs {_p(null.p_stable)}, "
+        f"PFP {_p(null.p_positional)}; {slot}"
     )
+
+
+def _p(p: float) -> str:
+    return f"p = {p:.2g}" if p >= _LEAST_P else f"p < {_LEAST_P:.4f}"
 
 
 def _noisy(evidence: Evidence, limits: Limits) -> Flag:

@@ -70,11 +70,13 @@ class TaskAverage:
         Arrays of shapes (G,) and (G, q): the gradient of the first by anything is the second, times the gradients of
         the log likelihoods at the nodes, summed over nodes.
         """
-        weighted = log_likelihoods @ self.spline.T + self.log_weights
+        fine = log_likelihoods @ self.spline.T
+        # Where verdicts become all but impossible from one node to the next, a spline swings: never above 0.
+        weighted = np.minimum(fine, 0.0) + self.log_weights
         most = weighted.max(axis=1, keepdims=True)
         shares = np.exp(weighted - most)
         sums = shares.sum(axis=1, keepdims=True)
-        return np.asarray((most + np.log(sums))[:, 0]), np.asarray((shares / sums) @ self.spline)
+        return np.asarray((most + np.log(sums))[:, 0]), np.asarray((shares * (fine < 0) / sums) @ self.spline)
 
 
 @cache

@@ -191,7 +191,7 @@ def _held(fault: Fault, readings: Readings, found: Characterisation, level: floa
             return 0.0
         if key not in shares:
             name = key.removeprefix("channel_slope@").removesuffix("_slope")
-            return parameter_p(found.model.fit, name, value)
+            return parameter_p(found.model, name, value)
         share = shares[key]
         return None if share is None else share_p(share, value)
 

@@ -33,7 +33,7 @@ def standard() -> Readings:
 
 
 def finding(readings: Readings) -> ModelFinding:
-    return measure(readings, supported_below_1=False)
+    return measure(readings)
 
 
 def of_probes(readings: Readings, *names: str) -> Readings:

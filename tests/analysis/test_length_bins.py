@@ -137,11 +137,11 @@ def test_k_and_the_length_slope_are_the_planted_ones(monkeypatch: pytest.MonkeyP
 
 def test_the_sheet_says_what_bins_took(readings: Readings, monkeypatch: pytest.MonkeyPatch) -> None:
     made_of(readings, monkeypatch, 400)
-    (note,) = (note for note in measure(readings, supported_below_1=False).notes if "bins" in note)
+    (note,) = (note for note in measure(readings).notes if "bins" in note)
     assert "takes about 1." in note
     assert "given back" in note
     limited(monkeypatch, 10**9)
-    assert not any("bins" in note for note in measure(readings, supported_below_1=False).notes)
+    assert not any("bins" in note for note in measure(readings).notes)
 
 
 def test_a_fit_in_which_bins_take_nothing_stays_as_it_is(readings: Readings, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ from observers import OBSERVERS, drawn, structure
 from published import LLAMA8B, QWEN32B
 from readings_made import ladder_rows, same_quality_rows, vacuum_rows
 
+from datasheet.analysis.intervals import ONE_TASK
 from datasheet.analysis.model import MODEL_KEYS, NO_TIES, measure, prefix_resolution
 from datasheet.readings import ReadingRow, Readings
 from datasheet.records import Estimate
@@ -20,7 +21,7 @@ LOGS = 5
 
 
 def measured(readings: Readings) -> dict[str, Estimate]:
-    return measure(readings, supported_below_1=False).estimates
+    return measure(readings).estimates
 
 
 @pytest.mark.parametrize(
@@ -82,10 +83,12 @@ def test_length_and_filler_in_quality_steps_are_their_slopes_over_the_resolution
 
 def test_a_position_that_is_only_bounded_has_no_worth_in_quality_steps() -> None:
     """A judge that takes the first slot nearly always: how strong that pull is stays open upwards."""
-    observer = replace(OBSERVERS["mid"], k=0.6, c=0.05, b=3.5)
+    observer = replace(OBSERVERS["mid"], k=0.6, c=0.05, b=6.0)
     estimates = measured(drawn(shown("paper"), observer, 0.2, np.random.default_rng(1)))
-    assert (estimates["position"].status, estimates["resolution"].status) == ("bounded", "measured")
-    in_steps = estimates["position_in_steps"]
+    position, in_steps = estimates["position"], estimates["position_in_steps"]
+    assert (position.status, position.high) == ("bounded", None)
+    assert position.low is not None
+    assert 2 < position.low < 6
     assert (in_steps.status, in_steps.reason) == ("undetermined", "the position is bounded")
 
 
@@ -93,7 +96,7 @@ def test_a_judge_that_is_always_right_has_a_threshold_of_one_step_at_most() -> N
     """Its resolution is only known to be above something, and so is no reason to call the threshold open."""
     rows = [*same_quality_rows(none=60), *ladder_rows(dict.fromkeys(range(1, 6), (60, 0, 0)))]
     readings = Readings.from_rows(rows)
-    estimates = measure(readings, supported_below_1=True).estimates
+    estimates = measure(readings, empirical=Estimate(status="bounded", high=1, n=1)).estimates
     assert estimates["resolution"].status == "bounded"
     for key in ("threshold_75", "threshold_75_marginal", "fc75"):
         assert (estimates[key].status, estimates[key].high, estimates[key].low) == ("bounded", 1, None)
@@ -158,8 +161,12 @@ def test_what_each_degenerate_log_can_and_can_not_say() -> None:
         for name, rows in degenerate_logs().items()
         if name in ("all ties", "all first slot", "saturated", "one order", "no ladder", "vacuum only", "one task")
     }
-    assert "all readings are ties" in found["all ties"]["resolution"].reason
-    assert "first slot" in found["all first slot"]["position"].reason
+    for log, bounded, key in (("all ties", 2, "criterion"), ("all first slot", 2, "position")):
+        estimates = found[log]
+        assert (estimates[key].status, estimates[key].high) == ("bounded", None), log
+        assert estimates[key].low > bounded  # type: ignore[operator]
+        others = {"criterion", "position", "resolution"} - {key}
+        assert {estimates[other].status for other in others} == {"undetermined"}, log
     saturated = found["saturated"]["resolution"]
     assert (saturated.status, saturated.high) == ("bounded", None)
     assert saturated.low is not None
@@ -170,6 +177,21 @@ def test_what_each_degenerate_log_can_and_can_not_say() -> None:
     assert found["no ladder"]["resolution"].status == "not_measured"
     assert found["vacuum only"]["criterion"].status == "not_measured"
     assert found["one task"]["task_spread"].status == "not_measured"
+    for key in ("resolution", "criterion", "position", "threshold_75"):
+        estimate = found["one task"][key]
+        assert (estimate.status, estimate.low, estimate.high, estimate.reason) == ("measured", None, None, ONE_TASK)
+
+
+def test_a_judge_that_may_tie_and_never_does_is_measured_however_many_its_readings() -> None:
+    """Its criterion runs to the edge of where the search goes, which is no failure to converge."""
+    readings = drawn(shown("full"), replace(OBSERVERS["mid"], c=0.0), 0.0, np.random.default_rng(1))
+    found = measure(readings)
+    assert found.fit is not None
+    assert found.fit.converged
+    assert (found.estimates["criterion"].status, found.estimates["criterion"].low) == ("bounded", None)
+    resolution = found.estimates["resolution"]
+    assert resolution.low is not None
+    assert resolution.low < 0.6 < resolution.high  # type: ignore[operator]
 
 
 def test_a_prompt_without_ties_has_no_criterion() -> None:
@@ -185,6 +207,7 @@ def test_the_published_judges_come_out_as_they_should() -> None:
     llama, qwen = (measured(Readings.from_rows(rows)) for rows in (LLAMA8B, QWEN32B))
     assert llama["position"].low is not None
     assert llama["position"].low > 1
-    assert qwen["resolution"].estimate is None or qwen["resolution"].estimate > 1.5
+    assert qwen["resolution"].status == "bounded"
+    assert qwen["resolution"].low > 2  # type: ignore[operator]
     assert qwen["criterion"].low is not None
     assert qwen["criterion"].low > 0.5

@@ -11,6 +11,7 @@ from statsmodels.stats.multitest import multipletests
 
 from datasheet.analysis.intervals import ClusteredShare, clustered_share
 from datasheet.analysis.measurement import MeasurementFit, parameter_names
+from datasheet.analysis.model import ModelFinding
 from datasheet.analysis.multiplicity import Hypothesis, confirmatory_family, holm, neutral_criterion
 from datasheet.analysis.point_null import share_p
 from datasheet.analysis.profile import Limits
@@ -35,7 +36,6 @@ def fitted(
         robust_covariance=covariance / 2,
         free=np.array([name not in fixed for name in names]),
         log_likelihood=0.0,
-        log_posterior=0.0,
         largest_gradient=largest_gradient,
         n_clusters=20,
         n_pairs=400,
@@ -49,7 +49,9 @@ def family(
     positional: ClusteredShare | None = None,
     fit: MeasurementFit | None = None,
 ) -> dict[str, Hypothesis]:
-    found = confirmatory_family(dark=dark, stable=stable, positional=positional, fit=fit, limits=LIMITS)
+    found = confirmatory_family(
+        dark=dark, stable=stable, positional=positional, model=ModelFinding(estimates={}, fit=fit), limits=LIMITS
+    )
     assert tuple(hypothesis.key for hypothesis in found) == KEYS
     return {hypothesis.key: hypothesis for hypothesis in found}
 

@@ -11,7 +11,7 @@ from datasheet.analysis.intervals import ClusteredShare, clustered_share
 from datasheet.analysis.model import measure
 from datasheet.analysis.point_null import parameter_p, share_p
 
-FIT = measure(drawn(structure("paper"), OBSERVERS["mid"], 0.0, np.random.default_rng(4)), supported_below_1=False)
+FIT = measure(drawn(structure("paper"), OBSERVERS["mid"], 0.0, np.random.default_rng(4)))
 
 
 @pytest.mark.parametrize(("successes", "value"), [(12, 0.3), (30, 0.5), (1, 0.1)])
@@ -46,10 +46,10 @@ def test_a_limit_of_a_parameter_has_p_five_percent(key: str) -> None:
     assert FIT.fit is not None
     assert estimate.low is not None
     assert estimate.high is not None
-    found = [parameter_p(FIT.fit, key, limit) for limit in (estimate.low, estimate.high)]
+    found = [parameter_p(FIT, key, limit) for limit in (estimate.low, estimate.high)]
     assert found == pytest.approx([0.05, 0.05], abs=1e-9)
 
 
 def test_what_the_fit_does_not_speak_of_has_no_p() -> None:
     assert FIT.fit is not None
-    assert parameter_p(FIT.fit, "courtesy", 0.0) is None
+    assert parameter_p(FIT, "courtesy", 0.0) is None

@@ -170,7 +170,7 @@ def test_a_simultaneous_interval_is_the_inverse_of_the_test_at_its_level(monkeyp
     fit, estimate = found.model.fit, found.estimates["criterion"]
     assert fit is not None
     level = 1 - 0.05 / PLANTED
-    limits = inverted(lambda value: parameter_p(fit, "criterion", value) if value > 0 else 0.0, estimate, level)
+    limits = inverted(lambda value: parameter_p(found.model, "criterion", value) if value > 0 else 0.0, estimate, level)
     index = fit.names.index("log_criterion")
     u = max(np.sqrt(matrix[index, index]) for matrix in (fit.covariance, fit.robust_covariance))
     half = student_t.ppf((1 + level) / 2, fit.degrees_of_freedom) * u

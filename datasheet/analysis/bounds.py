@@ -1,0 +1,177 @@
+"""What the readings alone say of resolution, criterion and position: profile likelihoods without their priors.
+
+A judge that never errs, never ties, or always takes the first slot leaves a ridge: evidence, criterion and position may
+all be large together. The priors then choose a point on it, and the curvature there is the priors' too. So wherever one
+of the three is loosely known, each is followed outwards, the other two free and without priors, until the readings
+object or the edge is reached. A side on which they never object is open, and no number is printed for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from math import exp, log, sqrt
+
+import numpy as np
+from scipy.optimize import brentq
+
+from datasheet.analysis.bivariate import Numbers
+from datasheet.analysis.derived import Uncertainty
+from datasheet.analysis.measurement import MeasurementFit, Mode, measurement_mode
+from datasheet.analysis.pair_table import ModelTable
+from datasheet.records import Estimate
+
+_EDGES = {"position": (-8.0, 8.0), "log_criterion": (-6.0, log(8.0))}
+"""Beyond what readings can tell apart: 8 standard deviations, or a tie band of a four-hundredth of one."""
+_LARGEST_MEAN = 40.0
+"""Evidence, in standard deviations, that the longest step of a ladder makes at the edge of the resolution."""
+_LOOSE = 0.5
+"""A half width, in sd of evidence or log c, from which priors may matter: they are 2 or 4 wide."""
+_FIRST_STEP = 0.5
+_TOLERANCE = 0.01
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bounds:
+    """Profiles of one fit; worked out only where they are asked for."""
+
+    made: ModelTable
+    fit: MeasurementFit
+    _modes: dict[tuple[str, float], Mode] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    @cached_property
+    def edges(self) -> dict[str, tuple[float, float]]:
+        """Those of the three parameters that were fitted, and how far they are followed."""
+        steepest = _LARGEST_MEAN / max(1.0, float(self.made.table.delta_q.max()))
+        free = dict(zip(self.fit.names, self.fit.free, strict=True))
+        edges = {"resolution": (-steepest, steepest)} | _EDGES
+        return {name: edge for name, edge in edges.items() if free[name]}
+
+    @cached_property
+    def needed(self) -> bool:
+        """Whether one of the three is so loosely known that its prior may stand behind it."""
+        uncertainty = Uncertainty(fit=self.fit)
+        return any(uncertainty.quantile * uncertainty.of(name) > _LOOSE for name in self.edges)
+
+    @cached_property
+    def _best(self) -> Mode:
+        return self._mode([self.fit.theta])
+
+    def _mode(self, starts: Sequence[Numbers], *held: str) -> Mode:
+        fixed = [name for name, free in zip(self.fit.names, self.fit.free, strict=True) if not free]
+        return measurement_mode(
+            self.made.table,
+            self.made.covariates,
+            fixed=[*fixed, *held],
+            starts=starts,
+            lapse_rate=self.fit.lapse_rate,
+            without_prior=[name for name in self.edges if name not in held],
+        )
+
+    def _held(self, name: str, value: float, near: Mode) -> Mode:
+        """The mode with a parameter held at a value, searched once."""
+        if (name, value) not in self._modes:
+            self._modes[name, value] = self._mode(self._starts(name, value, near), name)
+        return self._modes[name, value]
+
+    def _starts(self, name: str, value: float, near: Mode) -> list[Numbers]:
+        """Where to begin with a parameter at a value, from a mode near it.
+
+        Far out, verdicts against the evidence are all equally impossible, and no slope leads back to a ridge. So the
+        search also tries what keeps to one: all evidence grown alike, or the band or the position with the resolution.
+        """
+        index, position, criterion = self.fit.names.index(name), -4, -3
+        start = np.array(near.theta)
+        moved = abs(value - start[index]) * max(1.0, float(self.made.table.delta_q.max()))
+        before, after = (exp(at) if name == "log_criterion" else at for at in (start[index], value))
+        start[index] = value
+        starts = [start]
+        if before * after > 0:
+            grown = start * np.where(np.arange(len(start)) < len(start) + position + 1, after / before, 1.0)
+            grown[criterion] += log(after / before)
+            grown[index] = value
+            starts.append(grown)
+        if name == "resolution":
+            wider, pulled = np.array(start), np.array(start)
+            wider[criterion] = log(exp(start[criterion]) + moved)
+            pulled[position] += moved if start[position] >= 0 else -moved
+            starts += [wider, pulled]
+        free = dict(zip(self.fit.names, self.fit.free, strict=True))
+        return [np.where([free[other] for other in self.fit.names], at, self.fit.theta) for at in starts]
+
+    def deviance(self, name: str, value: float) -> float:
+        """Twice the loss in log likelihood with a parameter held at a value; what has a prior still keeps it."""
+        return self._loss(name, self._held(name, value, self._best))
+
+    def _loss(self, name: str, mode: Mode) -> float:
+        """Over how much more the tasks' own scores scatter than the model has it, where they do."""
+        index = self.fit.names.index(name)
+        scatter = 1.0
+        if not Uncertainty(fit=self.fit).one_task:
+            scatter = max(1.0, float(self.fit.robust_covariance[index, index] / self.fit.covariance[index, index]))
+        return 2 * (self._best.log_posterior - mode.log_posterior) / scatter
+
+    def signed_root(self, name: str, value: float) -> float:
+        """Root of the deviance, positive where the parameter lies above the value: as a distance in sd."""
+        side = 1.0 if float(self._best.theta[self.fit.names.index(name)]) >= value else -1.0
+        return side * sqrt(max(0.0, self.deviance(name, value)))
+
+    def limit(self, name: str, side: int, *, quantile: float) -> float | None:
+        """Where the root of the deviance reaches a quantile on a side (-1 below, +1 above).
+
+        None where the readings leave that side open: the two-sided quantile is not reached up to the edge.
+        """
+        edge, open_below = self.edges[name][side > 0], Uncertainty(fit=self.fit).quantile ** 2
+        near = self._best
+        inside = start = float(near.theta[self.fit.names.index(name)])
+        step = _FIRST_STEP
+        while side * (edge - inside) > 0:
+            value = start + side * step if side * (edge - start) > step else edge
+            mode = self._held(name, value, near)
+            loss = self._loss(name, mode)
+            if loss > open_below:
+                return self._crossing(name, inside, value, near, quantile)
+            if loss < quantile**2:
+                inside, near = value, mode
+            if value == edge:
+                return None
+            step *= 2
+        return None
+
+    def _crossing(self, name: str, inside: float, outside: float, near: Mode, quantile: float) -> float:
+        """Where the root of the deviance crosses a quantile between two values."""
+
+        def beyond(value: float) -> float:
+            return sqrt(max(0.0, self._loss(name, self._held(name, value, near)))) - quantile
+
+        return (
+            float(brentq(beyond, inside, outside, xtol=_TOLERANCE, rtol=_TOLERANCE)) if beyond(inside) < 0 else inside
+        )
+
+    def stated(self, name: str, estimate: Estimate) -> Estimate:
+        """An estimate as it is, or with limits from its profile, or a one-sided bound, or undetermined."""
+        if not self.needed or name not in self.edges:
+            return estimate
+        uncertainty = Uncertainty(fit=self.fit)
+        shown = exp if name == "log_criterion" else float
+        low, high = (self.limit(name, side, quantile=uncertainty.quantile) for side in (-1, 1))
+        if low is None and high is None:
+            return Estimate.absent("undetermined", "the readings leave it open on both sides", n=self.fit.n_pairs)
+        if low is not None and high is not None:
+            if uncertainty.one_task:
+                return replace(estimate, flags=(*estimate.flags, "wide"))
+            method = f"joint model, profile likelihood, t({self.fit.degrees_of_freedom})"
+            wide = (*estimate.flags, "wide")
+            return replace(estimate, low=shown(low), high=shown(high), method=method, reason="", flags=wide)
+        side = -1 if high is None else 1
+        limit = self.limit(name, side, quantile=uncertainty.one_sided_quantile)
+        bound = {"low" if side < 0 else "high": None if limit is None else shown(limit)}
+        return Estimate(
+            status="bounded",
+            n=self.fit.n_pairs,
+            n_clusters=self.fit.n_clusters,
+            method=f"profile likelihood, one-sided, {uncertainty.distribution}",
+            flags=(*estimate.flags, "prior_limited"),
+            **bound,  # type: ignore[arg-type]
+        )

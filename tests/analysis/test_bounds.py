@@ -1,0 +1,105 @@
+"""Profiles without priors: limits that another program finds, and figures of saturated judges that stay open."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+from published import QWEN32B, STRICT_TIE
+from readings_made import ladder_rows, same_quality_rows
+from scipy.optimize import brentq, minimize_scalar
+from scipy.special import expit
+from scipy.stats import multivariate_normal, t
+
+from datasheet.analysis.model import ModelFinding, measure
+from datasheet.analysis.point_null import parameter_p
+from datasheet.readings import ReadingRow, Readings
+
+PAIRS, TASKS = 60, 10
+
+
+def logs() -> dict[str, list[ReadingRow]]:
+    right = dict.fromkeys(range(1, 6), (60, 0, 0))
+    return {
+        "all ties": same_quality_rows(none=PAIRS),
+        "never errs": [*same_quality_rows(none=60), *ladder_rows(right)],
+        "published": QWEN32B,
+        "published strict": STRICT_TIE,
+        "ordinary": [
+            *same_quality_rows(stable=12, first_first=14, one_sided=18, none=16),
+            *ladder_rows({1: (70, 25, 25), 2: (90, 20, 10), 3: (100, 15, 5), 5: (59, 1, 0)}),
+        ],
+    }
+
+
+@cache
+def found(name: str) -> ModelFinding:
+    return measure(Readings.from_rows(logs()[name]))
+
+
+def tied_deviance(criterion: float) -> float:
+    """Twice the loss of ``PAIRS`` pairs that tie in both orders, the best correlation under its prior free."""
+
+    def loss(logit: float) -> float:
+        rho = float(expit(logit))
+        both = multivariate_normal([0, 0], [[1, rho], [rho, 1]])
+        p = float(both.cdf([criterion, criterion], lower_limit=[-criterion, -criterion]))
+        return -PAIRS * np.log(p) + ((logit + 0.5) / 1.5) ** 2 / 2
+
+    return 2 * float(minimize_scalar(loss, bounds=(-6, 4.9), method="bounded").fun)
+
+
+def test_the_bound_of_a_judge_that_always_ties_is_that_of_its_likelihood() -> None:
+    quantile = float(t.ppf(0.95, TASKS - 1))
+    expected = brentq(lambda criterion: tied_deviance(criterion) - quantile**2, 0.5, 5)
+    criterion = found("all ties").estimates["criterion"]
+    assert (criterion.status, criterion.high) == ("bounded", None)
+    assert criterion.low == pytest.approx(expected, rel=0.01)
+
+
+def test_a_judge_that_never_errs_or_doubts_has_no_scale() -> None:
+    """Resolution and criterion are only known to be large; a position of any size could hide behind the criterion."""
+    estimates = found("never errs").estimates
+    for key in ("resolution", "criterion"):
+        assert (estimates[key].status, estimates[key].high) == ("bounded", None), key
+        assert estimates[key].low > 1.5  # type: ignore[operator]
+    assert estimates["position"].status == "undetermined"
+
+
+@pytest.mark.parametrize("name", ["published", "published strict"])
+def test_published_judges_that_are_saturated_have_a_resolution_that_is_open_above(name: str) -> None:
+    """Errors at no step but the first: k, c and b may grow together, which no prior is to decide."""
+    resolution = found(name).estimates["resolution"]
+    assert (resolution.status, resolution.high, resolution.flags[-1]) == ("bounded", None, "prior_limited")
+    criterion = found(name).estimates["criterion"]
+    assert criterion.status == "bounded" or criterion.high > 2 * criterion.estimate  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("name", ["published", "published strict", "never errs"])
+def test_p_of_no_resolution_says_what_its_bound_says(name: str) -> None:
+    model = found(name)
+    low = model.estimates["resolution"].low
+    assert low is not None
+    assert low > 0
+    p = parameter_p(model, "resolution", 0.0)
+    assert p is not None
+    assert p < 0.05
+    at_the_bound = parameter_p(model, "resolution", low)
+    assert at_the_bound == pytest.approx(0.1, abs=0.01)  # two-sided, at a one-sided 95% bound
+
+
+def test_limits_of_a_loosely_known_parameter_are_where_its_p_is_a_twentieth() -> None:
+    model = found("published")
+    criterion = model.estimates["criterion"]
+    assert "wide" in criterion.flags
+    for limit in (criterion.low, criterion.high):
+        assert limit is not None
+        assert parameter_p(model, "criterion", limit) == pytest.approx(0.05, abs=0.006)
+
+
+def test_an_ordinary_judge_needs_no_profile() -> None:
+    model = found("ordinary")
+    assert model.bounds is not None
+    assert not model.bounds.needed
+    assert {model.estimates[key].status for key in ("resolution", "criterion", "position")} == {"measured"}
