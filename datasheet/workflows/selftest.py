@@ -21,7 +21,7 @@ from datasheet.analysis import ladder, repeatability, validity
 from datasheet.analysis.characterise import Characterisation, characterise
 from datasheet.analysis.intervals import ClusteredShare
 from datasheet.analysis.multiplicity import holm
-from datasheet.analysis.point_null import parameter_p, share_p
+from datasheet.analysis.point_null import parameter_p, rare_share_p
 from datasheet.judge.simulated import SimulatedJudge
 from datasheet.prompts import load_variant
 from datasheet.readings import Readings
@@ -193,7 +193,7 @@ def _held(fault: Fault, readings: Readings, found: Characterisation, level: floa
             name = key.removeprefix("channel_slope@").removesuffix("_slope")
             return parameter_p(found.model, name, value)
         share = shares[key]
-        return None if share is None else share_p(share, value)
+        return None if share is None else rare_share_p(share, value)
 
     def simultaneous(key: str) -> Limits | None:
         if key in shares:
