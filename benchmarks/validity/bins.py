@@ -93,16 +93,16 @@ def tables(readings: Readings) -> dict[str, ModelTable]:
         return replace(made, table=binned, within_bins=made.within_bins * 0)
 
     middles = (table(np.round(covariates / width) * width) for width in MIDDLE_WIDTHS)
-    middle = next(made for made in middles if len(made.table) <= length_bins.MOST_KINDS)
+    middle = next(made for made in middles if len(made.table) <= length_bins.BINNED_KINDS)
     as_fitted = replace(made, within_bins=made.within_bins * 0)
     return dict(zip(WAYS, (made, as_fitted, table(by_verdict.covariates), middle), strict=True))
 
 
 def fine(readings: Readings) -> ModelTable:
     """The pairs in so many bins that nothing is lost."""
-    usual, length_bins.MOST_KINDS = length_bins.MOST_KINDS, FINE_KINDS
+    usual, length_bins.BINNED_KINDS = length_bins.BINNED_KINDS, FINE_KINDS
     made = model_table(readings)
-    length_bins.MOST_KINDS = usual
+    length_bins.BINNED_KINDS = usual
     assert made is not None
     return made
 

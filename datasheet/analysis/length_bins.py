@@ -22,8 +22,8 @@ from datasheet.analysis.kinds import Indices, distinct_rows
 from datasheet.analysis.measurement import MeasurementFit
 from datasheet.readings import Mask
 
-MOST_KINDS = 1_000
-"""With more kinds of pairs than this, lengths are put into as many bins as make about so many kinds."""
+MOST_KINDS, BINNED_KINDS = 2_000, 1_000
+"""With more kinds of pairs than the first, lengths are put into as many bins as make about the second."""
 
 _MOST_LOST = 0.5
 _LEAST_CORRELATION = 1e-3
@@ -74,7 +74,7 @@ def _means_of_bins(values: Numbers, group: Indices, verdict: Indices, weight: Nu
     heap = [(-bin_.squares, place) for place, bin_ in enumerate(bins)]
     heapq.heapify(heap)
     n_kinds = sum(_n_distinct(verdict[bin_.rows]) for bin_ in bins)
-    while heap and n_kinds < MOST_KINDS:
+    while heap and n_kinds < BINNED_KINDS:
         squares, place = heapq.heappop(heap)
         if not squares:
             break

@@ -14,7 +14,7 @@ from datasheet.sheet.formats import NO_NUMBER, count, counted, number, p_value, 
 
 Sheet = Mapping[str, Any]
 
-MOST_UNSTABLE = 6
+MOST_UNSTABLE = 3
 """Unstable presentations that a document lists; the JSON has them all."""
 
 _LEAST_GRADIENT = 0.0001

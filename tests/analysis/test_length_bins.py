@@ -25,10 +25,16 @@ def readings() -> Readings:
 
 
 def made_of(readings: Readings, monkeypatch: pytest.MonkeyPatch, most_kinds: int) -> ModelTable:
-    monkeypatch.setattr(length_bins, "MOST_KINDS", most_kinds)
+    limited(monkeypatch, most_kinds)
     made = model_table(readings)
     assert made is not None
     return made
+
+
+def limited(monkeypatch: pytest.MonkeyPatch, kinds: int) -> None:
+    """Bins that make so many kinds, and none where there are no more."""
+    monkeypatch.setattr(length_bins, "MOST_KINDS", kinds)
+    monkeypatch.setattr(length_bins, "BINNED_KINDS", kinds)
 
 
 def pairs(rng: np.random.Generator, n: int = 5_000) -> dict[str, np.ndarray]:  # type: ignore[type-arg]
@@ -53,7 +59,7 @@ def binned(of: dict[str, np.ndarray]) -> length_bins.Binned:  # type: ignore[typ
 def test_a_bin_is_of_pairs_that_are_alike_but_for_their_verdicts_and_has_their_mean(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(length_bins, "MOST_KINDS", 200)
+    limited(monkeypatch, 200)
     of = pairs(np.random.default_rng(1))
     found = binned(of)
     assert (found.covariates[:, 1] == of["dose"]).all()
@@ -72,14 +78,14 @@ def test_a_bin_is_of_pairs_that_are_alike_but_for_their_verdicts_and_has_their_m
 
 def test_the_verdicts_do_not_move_the_means(monkeypatch: pytest.MonkeyPatch) -> None:
     """Turned verdicts leave the bins as they are: a mean that knew them would bias the slope."""
-    monkeypatch.setattr(length_bins, "MOST_KINDS", 200)
+    limited(monkeypatch, 200)
     of = pairs(np.random.default_rng(2))
     turned = of | {"verdict": -of["verdict"]}
     assert (binned(of).covariates == binned(turned).covariates).all()
 
 
 def test_a_length_far_out_costs_the_others_no_bins(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(length_bins, "MOST_KINDS", 200)
+    limited(monkeypatch, 200)
     of = pairs(np.random.default_rng(3))
     of["length"][7] = 1e4
     found = binned(of)
@@ -91,7 +97,7 @@ def test_few_kinds_are_left_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None
     of = pairs(np.random.default_rng(4), 300)
     of["length"] = np.round(of["length"])
     for most in (1_000, 40):  # in the second, bins end where their lengths are equal
-        monkeypatch.setattr(length_bins, "MOST_KINDS", most)
+        limited(monkeypatch, most)
         found = binned(of)
         assert found.within.shape == (2, 2)
         assert most == 40 or (found.covariates[:, 0] == of["length"]).all()
@@ -122,7 +128,7 @@ def test_what_bins_take_is_given_back(readings: Readings, monkeypatch: pytest.Mo
 
 def test_k_and_the_length_slope_are_the_planted_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     """The mean over some logs of the size where bins begin; their standard errors are 1.4% and 1.1%."""
-    monkeypatch.setattr(length_bins, "MOST_KINDS", 400)
+    limited(monkeypatch, 400)
     logs = [log(6_000, LENGTH_SLOPE, np.random.default_rng(seed), n_tasks=100) for seed in range(6)]
     found = [k_and_g(made_of(readings, monkeypatch, 400)) for readings in logs]
     ratios = np.mean(found, axis=0) / [K, LENGTH_SLOPE]
@@ -134,7 +140,7 @@ def test_the_sheet_says_what_bins_took(readings: Readings, monkeypatch: pytest.M
     (note,) = (note for note in measure(readings).notes if "bins" in note)
     assert "takes about 1." in note
     assert "given back" in note
-    monkeypatch.setattr(length_bins, "MOST_KINDS", 10**9)
+    limited(monkeypatch, 10**9)
     assert not any("bins" in note for note in measure(readings).notes)
 
 
