@@ -132,11 +132,14 @@ class Lexicon:
         Sentences that meet no requirement.
     channels
         For each nuisance channel, the texts of which each one that is found is one dose.
+    second_openings
+        Of answers in the second wording of a task.
     """
 
     requirements: Mapping[str, tuple[str, str]]
     filler: frozenset[str] = frozenset()
     channels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    second_openings: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

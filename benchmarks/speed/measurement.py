@@ -35,7 +35,7 @@ def seconds(call: Callable[[], object]) -> float:
 
 
 def ordered_probit(readings: Readings) -> object:
-    rows = model_rows(readings)
+    rows, _ = model_rows(readings)
     a_first = np.where(rows.order == 0, 1.0, -1.0)
     preferred = a_first * (1 - rows.outcome)
     regressors = np.column_stack([np.maximum(rows.delta_q, 0), a_first])

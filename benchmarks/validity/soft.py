@@ -49,9 +49,9 @@ def replicate(seed: int, *, design: str, name: str, tau: float, scale: float, fl
     """Censored share, hard threshold, then soft (estimate, low, high) for each key; NaN where there is none."""
     readings = drawn(structure(design), OBSERVERS[name], tau, scale, floor, seed)
     hard = measure(readings).estimates["threshold_75"]
-    found = soft_characteristics(readings, hard_threshold=hard)
-    soft = [found[f"{key}@soft"] for key in KEYS]
-    values = [found["censored_share"].estimate, hard.estimate]
+    found = soft_characteristics(readings)
+    soft = [found.figures[f"{key}@soft"] for key in KEYS]
+    values = [found.descriptions["censored_share"].estimate, hard.estimate]
     values += [value for estimate in soft for value in (estimate.estimate, estimate.low, estimate.high)]
     return [np.nan if value is None else value for value in values]
 

@@ -10,7 +10,8 @@ The variance is taken apart from the prompt down to the call (each line holds wh
 ``sampling``, how the mean reading differs between prompts; ``surface``, how it differs through stable preferences;
 ``order``, through the slot, where one order is drawn for each prompt; ``repeat``, through call noise. The fifth line,
 ``criterion``, is what is not known of c, which decides the tie rate: it is common to all prompts and does not shrink
-with their number.
+with their number. Where two systems are equal it can't move their win rate, and where both orders are read the slot
+can't: a budget is of one way to make a win rate (:class:`Study`), and a sheet shows several.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from math import exp, sqrt
 from typing import Literal
 
 import numpy as np
-from scipy.special import ndtr, stdtrit
+from scipy.special import ndtr, ndtri, stdtrit
 
 from datasheet.analysis.bivariate import Numbers, bvn_cdf, normal_pdf
 from datasheet.analysis.evidence import Parameters
@@ -33,6 +34,55 @@ Orders = Literal[1, 2]
 _LOG_CRITERION = -3
 """Place of log c in theta."""
 _SLOT_SIGNS = np.array([1.0, -1.0])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Study:
+    """How a win rate is made.
+
+    Attributes
+    ----------
+    n_prompts
+        Prompts, each of a task of its own, 2 or more.
+    quality_mean, quality_sd
+        Of the true quality differences over prompts, in quality steps.
+    orders
+        1: each prompt is read in one order, drawn at random; 2: in both.
+    repeats
+        Calls on each presentation.
+
+    Raises
+    ------
+    ValueError
+        A number is outside what is said above.
+    """
+
+    n_prompts: int
+    quality_mean: float
+    quality_sd: float
+    orders: Orders = 2
+    repeats: int = 1
+
+    def __post_init__(self) -> None:
+        if self.n_prompts < 2 or self.orders not in (1, 2) or self.repeats < 1 or self.quality_sd < 0:
+            raise ValueError(
+                "a budget needs at least 2 prompts, 1 or 2 orders, at least 1 call on each, and a spread of 0 or more; "
+                f"found {self.n_prompts} prompts, {self.orders} orders, {self.repeats} repeats and a spread of "
+                f"{self.quality_sd}"
+            )
+
+    @property
+    def better_share(self) -> float:
+        """Share of prompts on which the first system is truly better: the win rate that a perfect judge would read."""
+        if self.quality_sd == 0:
+            return float(np.heaviside(self.quality_mean, 0.5))
+        return float(ndtr(self.quality_mean / self.quality_sd))
+
+    @classmethod
+    def of_better_share(cls, better_share: float, *, n_prompts: int, quality_sd: float, orders: Orders) -> Study:
+        """A study of two systems of which the first is truly better on this share of prompts."""
+        mean = quality_sd * float(ndtri(better_share))
+        return cls(n_prompts=n_prompts, quality_mean=mean, quality_sd=quality_sd, orders=orders)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,11 +117,22 @@ class BudgetLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget:
-    """A win rate, its combined standard uncertainty, and the lines that make it up."""
+    """A win rate, its combined standard uncertainty, and the lines that make it up.
 
+    Attributes
+    ----------
+    win_rate
+        What the judge reads on average, a tie counting half.
+    always_first_error
+        How far the win rate of a system is off that is shown first on every prompt, read in that order alone: an error,
+        which no number of prompts makes smaller and no line holds.
+    """
+
+    study: Study
     win_rate: float
     standard_uncertainty: float
     effective_degrees_of_freedom: float
+    always_first_error: float
     lines: tuple[BudgetLine, ...]
 
     @property
@@ -98,13 +159,14 @@ def effective_degrees_of_freedom(contributions: Sequence[float], degrees_of_free
 
 @dataclass(frozen=True, slots=True)
 class _Moments:
-    """Of one reading of a random prompt: mean, slope of the mean by c, and second moments.
+    """Of one reading of a random prompt: mean, gain by the first slot, slope of the mean by c, and second moments.
 
     The second moments are those of the mean reading given the prompt, the preference too, the order too, and of the
     reading itself.
     """
 
     mean: float
+    by_first_slot: float
     by_criterion: float
     prompt: float
     preference: float
@@ -112,21 +174,18 @@ class _Moments:
     reading: float
 
     @classmethod
-    def of(cls, parameters: Parameters, quality_mean: float, quality_sd: float) -> _Moments:
+    def of(cls, parameters: Parameters, study: Study) -> _Moments:
         """Averaged over tasks, whose log resolution varies with the task spread."""
-        rows = [
-            _moments_on_task(parameters, parameters.resolution * exp(parameters.task_spread * node), quality_mean,
-                             quality_sd)
-            for node in AVERAGING_NODES
-        ]  # fmt: skip
+        slopes = [parameters.resolution * exp(parameters.task_spread * node) for node in AVERAGING_NODES]
+        rows = [_moments_on_task(parameters, slope, study) for slope in slopes]
         return cls(*(float(value) for value in AVERAGING_WEIGHTS @ np.array(rows)))
 
 
-def _moments_on_task(parameters: Parameters, resolution: float, quality_mean: float, quality_sd: float) -> Numbers:
-    """The six moments on tasks of one resolution, without lapses."""
-    c, prompts = parameters.criterion, (resolution * quality_sd) ** 2
+def _moments_on_task(parameters: Parameters, resolution: float, study: Study) -> Numbers:
+    """The seven moments on tasks of one resolution, without lapses."""
+    c, prompts = parameters.criterion, (resolution * study.quality_sd) ** 2
     total = sqrt(1 + prompts)
-    centres = resolution * quality_mean + _SLOT_SIGNS * parameters.position
+    centres = resolution * study.quality_mean + _SLOT_SIGNS * parameters.position
     above = (centres[:, None] + np.array([c, -c])) / total  # order by cut: P(X > -c) and P(X > c) are its cdf
 
     def product(shared: float, one: Numbers, other: Numbers) -> float:
@@ -135,6 +194,7 @@ def _moments_on_task(parameters: Parameters, resolution: float, quality_mean: fl
 
     return np.array([
         ndtr(above).mean(),
+        float(_SLOT_SIGNS @ ndtr(above).mean(axis=1)) / 2,
         float((normal_pdf(above) @ np.array([1.0, -1.0])).mean()) / 2 / total,
         product(prompts, above[:, None], above),
         product(prompts + parameters.correlation, above[:, None], above),
@@ -143,23 +203,19 @@ def _moments_on_task(parameters: Parameters, resolution: float, quality_mean: fl
     ])  # fmt: skip
 
 
-def _evidence_sd(parameters: Parameters, quality_mean: float, quality_sd: float) -> float:
+def _evidence_sd(parameters: Parameters, study: Study) -> float:
     """Standard deviation of the mean evidence over prompts, through their quality differences and their tasks."""
-    spread = parameters.task_spread**2
-    variance = exp(2 * spread) * (quality_mean**2 + quality_sd**2) - exp(spread) * quality_mean**2
+    spread, mean = parameters.task_spread**2, study.quality_mean**2
+    variance = exp(2 * spread) * (mean + study.quality_sd**2) - exp(spread) * mean
     return abs(parameters.resolution) * sqrt(variance)
 
 
 def win_rate_budget(
     parameters: Parameters,
     covariance: Numbers,
+    study: Study,
     *,
     degrees_of_freedom: float,
-    n_prompts: int,
-    quality_mean: float,
-    quality_sd: float,
-    orders: Orders = 2,
-    repeats: int = 1,
     n_outcomes: int = 3,
 ) -> Budget:
     """The budget of a win rate at equal length, by the joint model's parameters.
@@ -170,45 +226,36 @@ def win_rate_budget(
         Of theta as in :func:`~datasheet.analysis.evidence.log_likelihood`; only u(log c) is used.
     degrees_of_freedom
         Of the fit. Surface, order, repeat and criterion, which rest on it, have as many; sampling has n - 1.
-    n_prompts
-        Prompts, each of a task of its own, 2 or more.
-    quality_mean, quality_sd
-        Of the true quality differences over prompts, in quality steps.
-    orders
-        1: each prompt is read in one order, drawn at random; 2: in both. (With one system always first, the position
-        is an error of the win rate, which no budget of uncertainty holds.)
-    repeats
-        Calls on each presentation.
     n_outcomes
         Verdicts that the prompt allows: 3, or 2 where none is a tie.
-
-    Raises
-    ------
-    ValueError
-        A number is outside what is said above.
     """
-    if n_prompts < 2 or orders not in (1, 2) or repeats < 1 or quality_sd < 0:
-        raise ValueError(
-            "a budget needs at least 2 prompts, 1 or 2 orders, at least 1 call on each, and a spread of 0 or more; "
-            f"found {n_prompts} prompts, {orders} orders, {repeats} repeats and a spread of {quality_sd}"
-        )
-    moments = _Moments.of(parameters, quality_mean, quality_sd)
-    variances = _variances_of_a_prompt(parameters, moments, orders * repeats, n_outcomes)
+    moments, calls = _Moments.of(parameters, study), study.orders * study.repeats
+    variances = _variances_of_a_prompt(parameters, moments, calls, n_outcomes)
     inputs = {
-        "sampling": _evidence_sd(parameters, quality_mean, quality_sd),
+        "sampling": _evidence_sd(parameters, study),
         "surface": sqrt(parameters.correlation),
         "order": abs(parameters.position),
-        "repeat": sqrt((1 - parameters.correlation) / (orders * repeats)),
+        "repeat": sqrt((1 - parameters.correlation) / calls),
     }
-    if orders == 2:
+    if study.orders == 2:
         variances["order"] = inputs["order"] = 0.0
-    root = sqrt(n_prompts)
+    root = sqrt(study.n_prompts)
     terms = {name: (sqrt(variances[name]) / root, inputs[name] / root) for name in inputs}
     u_c = parameters.criterion * sqrt(float(covariance[_LOG_CRITERION, _LOG_CRITERION]))
     keep = 1 - parameters.lapse_rate
     terms["criterion"] = (keep * abs(moments.by_criterion) * u_c, u_c)
-    freedom = dict.fromkeys(terms, float(degrees_of_freedom)) | {"sampling": n_prompts - 1.0}
-    return _combined(keep * moments.mean + parameters.lapse_rate / 2, terms, freedom)
+    freedom = dict.fromkeys(terms, float(degrees_of_freedom)) | {"sampling": study.n_prompts - 1.0}
+    lines = _lines(terms, freedom)
+    return Budget(
+        study=study,
+        win_rate=keep * moments.mean + parameters.lapse_rate / 2,
+        standard_uncertainty=sqrt(sum(line.contribution**2 for line in lines)),
+        effective_degrees_of_freedom=effective_degrees_of_freedom(
+            [line.contribution for line in lines], [line.degrees_of_freedom for line in lines]
+        ),
+        always_first_error=keep * moments.by_first_slot,
+        lines=lines,
+    )
 
 
 def _variances_of_a_prompt(parameters: Parameters, moments: _Moments, calls: int, n_outcomes: int) -> dict[str, float]:
@@ -226,10 +273,10 @@ def _variances_of_a_prompt(parameters: Parameters, moments: _Moments, calls: int
     return {name: max(0.0, variance) for name, variance in variances.items()}  # rounding may fall below 0
 
 
-def _combined(win_rate: float, terms: dict[str, tuple[float, float]], freedom: dict[str, float]) -> Budget:
-    """Lines from (contribution, standard uncertainty of the input), and their combination."""
+def _lines(terms: dict[str, tuple[float, float]], freedom: dict[str, float]) -> tuple[BudgetLine, ...]:
+    """Lines from (contribution, standard uncertainty of the input)."""
     total = sum(contribution**2 for contribution, _ in terms.values())
-    lines = tuple(
+    return tuple(
         BudgetLine(
             name=name,
             sensitivity=contribution / uncertainty if uncertainty else 0.0,
@@ -238,12 +285,4 @@ def _combined(win_rate: float, terms: dict[str, tuple[float, float]], freedom: d
             share=contribution**2 / total if total else 0.0,
         )
         for name, (contribution, uncertainty) in terms.items()
-    )
-    return Budget(
-        win_rate=win_rate,
-        standard_uncertainty=sqrt(total),
-        effective_degrees_of_freedom=effective_degrees_of_freedom(
-            [line.contribution for line in lines], [line.degrees_of_freedom for line in lines]
-        ),
-        lines=lines,
     )

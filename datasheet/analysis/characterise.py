@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from datasheet.analysis import ladder, repeatability, vacuum, validity
-from datasheet.analysis.budget import Budget, win_rate_budget
+from datasheet.analysis.budget import Budget, Study, win_rate_budget
 from datasheet.analysis.diagnostics import Diagnostics, diagnose
 from datasheet.analysis.model import ModelFinding, measure, prefix_resolution
 from datasheet.analysis.multiplicity import Hypothesis, confirmatory_family
@@ -25,6 +25,15 @@ from datasheet.seeds import child_rng
 
 BUDGET_PROMPTS = 100
 BUDGET_QUALITY_SD = 1.0
+BUDGET_BETTER_SHARE = 0.6
+BUDGET_STUDIES = tuple(
+    Study.of_better_share(share, n_prompts=BUDGET_PROMPTS, quality_sd=BUDGET_QUALITY_SD, orders=orders)
+    for share in (BUDGET_BETTER_SHARE, 0.5)
+    for orders in (1, 2)
+)
+"""The win rates that a sheet shows the budget of: in one order and in both, of two systems of which one is better on
+three prompts in five (near there win rates are argued about), and of two equal ones."""
+
 SAME_QUALITY_ARMS = ("same_subset", "different_subset")
 
 
@@ -34,8 +43,7 @@ class Characterisation:
 
     ``null`` is the decomposition under random pairing; None without complete pairs.
     ``diagnostics`` says how far the model may be believed, ``hypotheses`` is the confirmatory family under one
-    multiplicity control, ``budget`` that of a win rate over :data:`BUDGET_PROMPTS` prompts; None where the model does
-    not give it.
+    multiplicity control, ``budgets`` those of the win rates of :data:`BUDGET_STUDIES`; none where the model gives none.
     """
 
     estimates: dict[str, Estimate]
@@ -44,7 +52,7 @@ class Characterisation:
     model: ModelFinding
     diagnostics: Diagnostics
     hypotheses: tuple[Hypothesis, ...]
-    budget: Budget | None
+    budgets: tuple[Budget, ...]
     profile: Profile
     notes: tuple[str, ...]
 
@@ -125,19 +133,21 @@ def _hypotheses(readings: Readings, rates: Rates, model: ModelFinding, limits: L
     )
 
 
-def _budget(model: ModelFinding, *, n_outcomes: int) -> Budget | None:
-    """The budget of a win rate of two equal systems whose answers differ by about a step from prompt to prompt."""
+def _budgets(model: ModelFinding, *, n_outcomes: int) -> tuple[Budget, ...]:
+    """The budgets of win rates, where all that they rest on is known."""
     fit = model.fit
-    if fit is None or not fit.converged or model.estimates["resolution"].status != "measured":
-        return None
-    return win_rate_budget(
-        fit.parameters,
-        fit.covariance,
-        degrees_of_freedom=fit.degrees_of_freedom,
-        n_prompts=BUDGET_PROMPTS,
-        quality_mean=0.0,
-        quality_sd=BUDGET_QUALITY_SD,
-        n_outcomes=n_outcomes,
+    known = (model.estimates[key].status == "measured" for key in ("resolution", "position", "stable_correlation"))
+    if fit is None or not fit.converged or not all(known):
+        return ()
+    return tuple(
+        win_rate_budget(
+            fit.parameters,
+            fit.covariance,
+            study,
+            degrees_of_freedom=fit.degrees_of_freedom,
+            n_outcomes=n_outcomes,
+        )
+        for study in BUDGET_STUDIES
     )
 
 
@@ -164,8 +174,8 @@ def characterise(readings: Readings, *, limits: Limits | None = None, seed: int 
     diagnostics = diagnose(model)
     fitted = model.estimates | prefix_resolution(readings)
     fitted["base_level_slope"] = diagnostics.base_level_slope
-    fitted |= soft_characteristics(readings, hard_threshold=model.estimates["threshold_75"])
-    estimates = rates.estimates | diagnostics.flagged(fitted)
+    soft = soft_characteristics(readings)
+    estimates = rates.estimates | diagnostics.flagged(fitted | soft.figures) | soft.descriptions
     if not readings.tasks:
         estimates = {key: replace(estimate, n_clusters=None) for key, estimate in estimates.items()}
     return Characterisation(
@@ -175,7 +185,7 @@ def characterise(readings: Readings, *, limits: Limits | None = None, seed: int 
         model=model,
         diagnostics=diagnostics,
         hypotheses=_hypotheses(readings, rates, model, limits or Limits()),
-        budget=_budget(model, n_outcomes=3 if readings.ties_allowed else 2),
+        budgets=_budgets(model, n_outcomes=3 if readings.ties_allowed else 2),
         profile=profile_from(readings, rates, null, limits),
         notes=(*_notes(readings), *model.notes, *diagnostics.notes),
     )

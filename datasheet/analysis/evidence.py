@@ -286,7 +286,7 @@ def log_likelihood(theta: Numbers, table: PairTable, *, lapse_rate: float = 0.0)
     Log likelihoods, shape (G,), and their derivatives by theta, shape (G, m + 5).
     """
     parameters = Parameters.from_vector(theta, lapse_rate=lapse_rate)
-    average = TaskAverage.fitting(most_pairs=table.most_pairs, task_spread=parameters.task_spread)
+    average = TaskAverage.for_pairs(table.most_pairs)
     parts = [
         _Part.of(rows, sign, average.nodes if differs else np.zeros(1), parameters)
         for rows, sign, differs in table.parts

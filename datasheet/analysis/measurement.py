@@ -15,6 +15,7 @@ from scipy.special import ndtri
 
 from datasheet.analysis.bivariate import Numbers
 from datasheet.analysis.evidence import MISSING, PairTable, Parameters, log_likelihood
+from datasheet.readings import Mask
 
 _Gradient = Callable[[Numbers], Numbers]
 
@@ -178,7 +179,9 @@ def fit_measurement(
         robust_covariance=robust,
         free=free,
         log_likelihood=posterior.penalty(mode) - value,
-        largest_gradient=float(np.abs(gradient * np.sqrt(np.diag(inverse))).max()),
+        largest_gradient=float(
+            np.abs(gradient * np.sqrt(np.diag(inverse)))[~_at_edge(mode, gradient, boxes)].max(initial=0.0)
+        ),
         n_clusters=table.n_clusters,
         n_pairs=round(table.n_pairs),
         lapse_rate=lapse_rate,
@@ -312,13 +315,18 @@ def _polished(mode: Numbers, boxes: Numbers, gradient_at: _Gradient) -> tuple[Nu
     gradient = gradient_at(mode)
     hessian = _hessian(mode, gradient, gradient_at)
     for _ in range(_POLISHING_STEPS):
-        step = np.linalg.solve(hessian, gradient)
+        step = np.where(_at_edge(mode, gradient, boxes), 0.0, np.linalg.solve(hessian, gradient))
         if float(gradient @ step) < GRADIENT_TOLERANCE**2 / 4:
             break
         mode = np.clip(mode - np.clip(step, -0.5, 0.5), boxes[:, 0], boxes[:, 1])
         gradient = gradient_at(mode)
         hessian = _hessian(mode, gradient, gradient_at)
     return mode, hessian
+
+
+def _at_edge(mode: Numbers, gradient: Numbers, boxes: Numbers) -> Mask:
+    """Parameters at an edge of their boxes beyond which the posterior still rises: the search is done with them."""
+    return np.asarray(((mode <= boxes[:, 0]) & (gradient > 0)) | ((mode >= boxes[:, 1]) & (gradient < 0)))
 
 
 def _hessian(mode: Numbers, gradient: Numbers, gradient_at: _Gradient) -> Numbers:

@@ -13,6 +13,7 @@ from math import exp, log, sqrt
 import numpy as np
 
 from datasheet.analysis.bounds import Bounds
+from datasheet.analysis.covariates import CHANNEL_INTERCEPT, LENGTHS
 from datasheet.analysis.derived import (
     Uncertainty,
     back_to_share,
@@ -24,8 +25,9 @@ from datasheet.analysis.derived import (
     without_criterion,
 )
 from datasheet.analysis.ladder import PREFIX_ARM
+from datasheet.analysis.length_bins import loss_to_bins, without_loss_to_bins
 from datasheet.analysis.measurement import PRIOR_SDS, MeasurementFit, fit_measurement
-from datasheet.analysis.pair_table import LENGTH_UNIT, LENGTHS, ModelTable, model_table
+from datasheet.analysis.pair_table import ModelTable, model_rows, model_table
 from datasheet.analysis.threads import one_thread
 from datasheet.readings import Readings
 from datasheet.records import Estimate
@@ -40,6 +42,7 @@ NEEDS_PAIRS = "needs valid readings of ladder or same-quality pairs"
 NEEDS_LADDER = "needs the ladder probe"
 NOT_CONVERGED = "the fit of the joint model did not converge"
 CONFOUNDED = ("confounded_with_length",)
+NEEDS_DOSES = "needs the channel probe (design full)"
 NEEDS_BOTH_ORDERS = "needs both orders of the same pairs"
 _PRIOR_LIMITED = 0.8
 """A posterior this near to its prior's width says little that the prior did not."""
@@ -102,14 +105,14 @@ def measure(readings: Readings, *, empirical: Estimate | None = None) -> ModelFi
     """
     made = model_table(readings)
     if made is None:
-        return ModelFinding(estimates=_absent(NEEDS_PAIRS))
+        return ModelFinding(estimates=_absent(NEEDS_PAIRS), notes=model_rows(readings)[1])
     with one_thread():
         return _measure(made, empirical)
 
 
 def _measure(made: ModelTable, empirical: Estimate | None) -> ModelFinding:
     fixed = _fixed(made)
-    fit = fit_measurement(made.table, made.covariates, fixed=fixed)
+    fit = without_loss_to_bins(fit_measurement(made.table, made.covariates, fixed=fixed), made.within_bins)
     bounds = Bounds(made=made, fit=fit)
     if fit.converged:
         estimates = _estimates(made, bounds, empirical)
@@ -222,20 +225,23 @@ def _lengths(made: ModelTable, uncertainty: Uncertainty, resolution: Estimate) -
 
 
 def _channels(made: ModelTable, uncertainty: Uncertainty, resolution: Estimate) -> dict[str, Estimate]:
-    """The pull of a dose of each channel, in evidence and in quality steps."""
+    """The pull of a dose of each channel, in evidence and in quality steps, and of the wording that holds the doses."""
+    channels = [name for name in made.covariates if name not in (*LENGTHS, CHANNEL_INTERCEPT)]
     estimates = {}
-    for name in made.covariates:
-        if name in LENGTHS:
-            continue
+    for name in channels:
         estimates[f"channel_slope@{name}"] = uncertainty.linear(name)
         estimates[f"channel_in_steps@{name}"] = _in_steps(uncertainty, name, resolution)
-    return estimates or {"channel_slope": Estimate.absent("not_measured", "needs the channel probe (design full)")}
+    if CHANNEL_INTERCEPT in made.covariates:
+        estimates[CHANNEL_INTERCEPT] = uncertainty.linear(CHANNEL_INTERCEPT)
+    elif channels:
+        estimates[CHANNEL_INTERCEPT] = Estimate.absent("not_measured", "needs pairs of a channel at two doses or more")
+    if not channels:
+        estimates["channel_slope"] = Estimate.absent("not_measured", NEEDS_DOSES)
+    return estimates
 
 
 def _in_steps(uncertainty: Uncertainty, name: str, resolution: Estimate) -> Estimate:
     """A slope in quality steps, where the resolution is known well enough to divide by it; confounded as that is."""
-    if resolution.status == "not_measured":
-        return Estimate.absent("not_measured", resolution.reason)
     return _unless_measured(uncertainty.fit, "resolution", resolution) or _flagged(
         ratio_to_resolution(uncertainty, name), *(flag for flag in CONFOUNDED if flag in resolution.flags)
     )
@@ -245,6 +251,8 @@ def _unless_measured(fit: MeasurementFit, name: str, needed: Estimate) -> Estima
     """What takes the place of a quantity that needs another one; None where that one was measured."""
     if needed.status == "measured":
         return None
+    if needed.status == "not_measured":
+        return Estimate.absent("not_measured", needed.reason)
     return Estimate.absent("undetermined", f"the {name} is {needed.status}", n=fit.n_pairs)
 
 
@@ -270,7 +278,7 @@ def _prior_limited(fit: MeasurementFit, name: str) -> tuple[str, ...]:
 
 
 def _notes(made: ModelTable, fit: MeasurementFit) -> list[str]:
-    notes = []
+    notes = list(made.notes)
     if not fit.converged:
         notes.append(
             f"The fit of the joint model did not converge (largest gradient {fit.largest_gradient:.2g} standard "
@@ -282,11 +290,11 @@ def _notes(made: ModelTable, fit: MeasurementFit) -> list[str]:
             f"Tasks differ much (tau {spread:.2f}) and are only {fit.n_clusters}: the joint model's intervals may be "
             "too narrow."
         )
-    if made.bin_width:
-        slopes = [abs(float(fit.theta[fit.names.index(name)])) for name in made.covariates if name in LENGTHS]
-        error = sum(slopes) * made.bin_width / LENGTH_UNIT / sqrt(12)
+    if made.within_bins.any():
+        taken = 1 - sqrt(1 - loss_to_bins(fit, made.within_bins))
+        size = f"about {taken:.2%}" if taken >= 0.0001 else "less than 0.01%"
         notes.append(
-            f"Lengths were rounded to {made.bin_width:.1f} for the joint model, which moves a pair's evidence by "
-            f"{error:.3f} standard deviations of a reading."
+            f"Lengths were put into bins for the joint model. This takes {size} from its resolution, criterion, "
+            "position and slopes, which is given back; what error is left is smaller."
         )
     return notes

@@ -5,13 +5,14 @@ from __future__ import annotations
 from math import log, sqrt
 from typing import Literal
 
-from scipy.special import ndtr, stdtr
+from scipy.special import bdtr, bdtrc, ndtr, stdtr
 
 from datasheet.analysis.derived import Uncertainty
 from datasheet.analysis.intervals import ClusteredShare
 from datasheet.analysis.model import ModelFinding
 
 Alternative = Literal["greater", "two-sided"]
+_FEW_EXPECTED = 5.0
 
 
 def share_p(share: ClusteredShare, value: float, alternative: Alternative = "two-sided") -> float | None:
@@ -26,6 +27,20 @@ def share_p(share: ClusteredShare, value: float, alternative: Alternative = "two
         return float(share.share <= value if alternative == "greater" else share.share == value)
     distance = (share.share - value) / sqrt(value * (1 - value) / share.n_effective)
     return _tail(distance, None if share.independent else share.n_clusters - 1, alternative)
+
+
+def rare_share_p(share: ClusteredShare, value: float) -> float | None:
+    """Two-sided p that a share is a value, also so near to 0 or 1 that hardly a reading is expected there.
+
+    The score test takes a single such reading for a refutation; the exact binomial test of n/deff readings does not
+    (twice the smaller tail; Clopper & Pearson 1934, Biometrika 26:404). None as in :func:`share_p`.
+    """
+    score, n = share_p(share, value), round(share.n_effective)
+    if score is None or not 0 < value < 1 or share.n_effective * min(value, 1 - value) >= _FEW_EXPECTED:
+        return score
+    hits = round(share.share * n)
+    above = 1.0 if hits == 0 else float(bdtrc(hits - 1, n, value))
+    return min(1.0, 2 * min(float(bdtr(hits, n, value)), above))
 
 
 def parameter_p(model: ModelFinding, name: str, value: float, alternative: Alternative = "two-sided") -> float | None:

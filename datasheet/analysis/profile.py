@@ -15,8 +15,13 @@ from datasheet.analysis.pairing_null import PairingNull
 
 FlagState = Literal["raised", "cleared", "open", "not_applicable", "not_measured"]
 
-MOST_CLUSTERS = 2000
-"""Where more tasks than this would be needed, more tasks are not the answer."""
+MOST_CLUSTERS = {"task": 200, "pair": 2000}
+"""Where more than so many would be needed, more of them are not the answer: nobody writes a bank of so many tasks."""
+
+_FARTHEST = 500
+"""Times the present number up to which is searched for what would decide."""
+
+_LEAST_P = 0.0001
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,7 +174,7 @@ _CAVEAT = ("mixed stable-positional", "positional", "surface-sensitive")
 def clusters_to_decide(share: ClusteredShare, limit: float) -> int | None:
     """Clusters in all that would put the one-sided limit on the estimate's side of ``limit``, all else as it is.
 
-    None where the share is at the limit, there is one cluster, or over :data:`MOST_CLUSTERS` would be needed.
+    None where the share is at the limit, there is one cluster, or over 500 times as many would be needed.
     """
     if share.n_clusters < 2 or share.share == limit:
         return None
@@ -178,7 +183,7 @@ def clusters_to_decide(share: ClusteredShare, limit: float) -> int | None:
         wider = replace(share, n=share.n / share.n_clusters * n_clusters, n_clusters=n_clusters)
         return wider.upper() <= limit if share.share < limit else wider.lower() > limit
 
-    few, enough = share.n_clusters, MOST_CLUSTERS
+    few, enough = share.n_clusters, _FARTHEST * share.n_clusters
     if not decided(enough):
         return None
     while enough - few > 1:
@@ -191,9 +196,10 @@ def _what_decides(share: ClusteredShare, limit: float, unit: str) -> str:
     if share.n_clusters < 2:
         return f"more {unit}s: one tells nothing of the spread between them"
     needed = clusters_to_decide(share, limit)
-    if needed is None:
-        return f"more than {MOST_CLUSTERS:,} {unit}s: the share lies near the limit"
-    return f"about {needed} {unit}s in all (now {share.n_clusters}), if the share stays"
+    if needed is not None and needed <= max(MOST_CLUSTERS[unit], 2 * share.n_clusters):
+        return f"about {needed:,} {unit}s in all (now {share.n_clusters:,}), if the share stays"
+    many = f"over {_FARTHEST * share.n_clusters:,}" if needed is None else f"about {needed:,}"
+    return f"hardly more {unit}s: {many} in all would be needed (now {share.n_clusters:,}), as it lies near the limit"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -237,15 +243,27 @@ class _Rule:
         return Flag(name=self.name, state="open", rule=rule, decides=decides)
 
 
-def _tests(null: PairingNull | None) -> str:
-    """The tests of the decomposition in words."""
+def _stable_tests(null: PairingNull | None) -> str:
+    """The tests that SCS must pass, in words."""
     if null is None:
         return ""
-    slot = "no same-slot pair" if null.p_slot is None else f"first-first against second-second p = {null.p_slot:.2g}"
-    return (
-        f"SCS above random pairing p = {null.p_pooled:.2g}, among committed pairs p = {null.p_stable:.2g}, "
-        f"PFP p = {null.p_positional:.2g}; {slot}"
-    )
+    return f"SCS above random pairing {_p(null.p_pooled)}, among committed pairs {_p(null.p_stable)}"
+
+
+def _slot_test(null: PairingNull | None) -> str:
+    """The test that PFP must pass, in words."""
+    if null is None:
+        return ""
+    return "no same-slot pair" if null.p_slot is None else f"first-first against second-second {_p(null.p_slot)}"
+
+
+def _all_tests(null: PairingNull | None) -> str:
+    """The tests that all must fail of noise, in words."""
+    return f"{_stable_tests(null)}, PFP {_p(null.p_positional)}; {_slot_test(null)}" if null is not None else ""
+
+
+def _p(p: float) -> str:
+    return f"p = {p:.2g}" if p >= _LEAST_P else f"p < {_LEAST_P:.4f}"
 
 
 def _noisy(evidence: Evidence, limits: Limits) -> Flag:
@@ -263,7 +281,7 @@ def _noisy(evidence: Evidence, limits: Limits) -> Flag:
         needs="same-quality pairs in both orders",
         agrees=not structure and not consistent,
         clears=True,
-        tests=_tests(null),
+        tests=_all_tests(null),
     ).flag(evidence.unit)
     if flag.state == "raised" and null is not None and null.n_committed < limits.least_committed:
         needs = f"{limits.least_committed} pairs that commit in both orders (now {null.n_committed}), or repeats"
@@ -274,7 +292,6 @@ def _noisy(evidence: Evidence, limits: Limits) -> Flag:
 def flags_of(evidence: Evidence, limits: Limits) -> tuple[Flag, ...]:
     """Every flag with its state, in the order of the rules."""
     null, alpha = evidence.null, limits.significance
-    tests = _tests(null)
     pairs, ladder = "same-quality pairs in both orders", "the ladder probe, prefix arm"
     dark = _Rule(name="dark", symbol="DC", share=evidence.dark, limit=limits.dark, needs="the vacuum probe")
     rules = (
@@ -286,9 +303,9 @@ def flags_of(evidence: Evidence, limits: Limits) -> tuple[Flag, ...]:
               limit=limits.led_by_length, needs="preferences in the arms filled_longer and terse_better",
               above=False),
         _Rule(name="positional", symbol="PFP", share=evidence.positional, limit=limits.positional, needs=pairs,
-              agrees=null is not None and null.slots_differ(alpha), tests=tests),
+              agrees=null is not None and null.slots_differ(alpha), tests=_slot_test(null)),
         _Rule(name="surface-sensitive", symbol="SCS", share=evidence.stable, limit=limits.surface, needs=pairs,
-              agrees=null is not None and null.stable_above(alpha), tests=tests),
+              agrees=null is not None and null.stable_above(alpha), tests=_stable_tests(null)),
         dark,
         _Rule(name="conservative", symbol="miss-by-tie(1)", share=evidence.missed, limit=limits.conservative,
               needs=f"{ladder}, at ΔQ 1"),

@@ -14,6 +14,7 @@ from datasheet.analysis.intervals import ClusteredShare
 from datasheet.analysis.ladder import LadderStep
 from datasheet.analysis.model import NEEDS_BOTH_ORDERS, NO_TIES
 from datasheet.analysis.presentations import share_of
+from datasheet.analysis.repeatability import Unstable
 from datasheet.analysis.swap_pairs import CLASSES, SwapPairs, swap_pairs
 from datasheet.analysis.validity import MissingBounds
 from datasheet.errors import EstimationError
@@ -58,7 +59,7 @@ class Rates:
     dark: ClusteredShare | None
     pairs: SwapPairs
     missing: dict[str, MissingBounds]
-    unstable: int
+    unstable: Unstable
 
 
 def _estimate(share: ClusteredShare | None, needs: str, *flags: str) -> Estimate:

@@ -16,7 +16,7 @@ from datasheet.analysis.bivariate import bvn_cdf
 from datasheet.analysis.intervals import ClusteredShare, Numbers, clustered_share
 from datasheet.analysis.presentations import LEAST_DESIGN_EFFECT_OF_SCORES, cluster_sums, clusters, share_of
 from datasheet.analysis.swap_pairs import SwapPairs
-from datasheet.readings import Codes, Readings
+from datasheet.readings import Codes, Mask, Readings
 from datasheet.records import OUTCOMES, Estimate
 
 _SLOTS = np.array([1, 0, -1], dtype=np.int32)
@@ -31,12 +31,18 @@ _BISECTIONS = 40
 class _Repeated:
     """Presentations with two valid readings or more, one element (or row) each.
 
-    ``tallies`` counts first, tie and second, shape (P, 3); ``calls`` is their sum.
+    ``place`` is that of a reading of theirs; ``tallies`` counts first, tie and second, shape (P, 3), and ``calls`` is
+    their sum.
     """
 
+    place: npt.NDArray[np.intp]
     stimulus: Codes
     cluster: Codes
     tallies: npt.NDArray[np.int64]
+
+    @property
+    def unanimous(self) -> Mask:
+        return np.asarray(self.tallies.max(axis=1, initial=0) == self.calls)
 
     @property
     def calls(self) -> npt.NDArray[np.int64]:
@@ -67,7 +73,13 @@ def _repeated(readings: Readings) -> _Repeated:
     tallies = np.bincount(position * len(OUTCOMES) + valid.outcome, minlength=len(first) * len(OUTCOMES))
     tallies = tallies.reshape(-1, len(OUTCOMES))
     kept = tallies.sum(axis=1) > 1
-    return _Repeated(stimulus=valid.stimulus[first][kept], cluster=clusters(valid)[first][kept], tallies=tallies[kept])
+    at = first[kept]
+    return _Repeated(
+        place=np.flatnonzero(readings.valid)[at],
+        stimulus=valid.stimulus[at],
+        cluster=clusters(valid)[at],
+        tallies=tallies[kept],
+    )
 
 
 def self_consistency(readings: Readings) -> ClusteredShare | None:
@@ -80,10 +92,34 @@ def self_consistency(readings: Readings) -> ClusteredShare | None:
     return repeated.share(repeated.agreement)
 
 
-def unstable_presentations(readings: Readings) -> int:
-    """Number of repeated presentations whose valid readings are not unanimous."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unstable:
+    """Repeated presentations whose valid readings are not unanimous, one element (or row) each.
+
+    The most unstable come first: by the chance that two of their readings agree, then by stimulus and order.
+
+    Attributes
+    ----------
+    shown
+        A reading of each, which tells what was shown.
+    tallies
+        Counts of first, tie and second, shape (U, 3).
+    """
+
+    shown: Readings
+    tallies: npt.NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.shown)
+
+
+def unstable_presentations(readings: Readings) -> Unstable:
+    """The presentations that a person should look at first; those without repeats can't be among them."""
     repeated = _repeated(readings)
-    return int((repeated.tallies.max(axis=1, initial=0) < repeated.calls).sum())
+    unstable = np.flatnonzero(~repeated.unanimous)
+    # Presentations are numbered by stimulus and order, which a stable sort keeps.
+    unstable = unstable[np.argsort(repeated.agreement[unstable], kind="stable")]
+    return Unstable(shown=readings.where(repeated.place[unstable]), tallies=repeated.tallies[unstable])
 
 
 def unstable_share(readings: Readings) -> ClusteredShare | None:
@@ -92,7 +128,7 @@ def unstable_share(readings: Readings) -> ClusteredShare | None:
     It grows with the number of repeats, unlike :func:`self_consistency`: compare it at the same number only.
     """
     repeated = _repeated(readings)
-    return repeated.share(repeated.tallies.max(axis=1, initial=0) < repeated.calls)
+    return repeated.share(~repeated.unanimous)
 
 
 def within_stimulus_variance(readings: Readings) -> Estimate | None:

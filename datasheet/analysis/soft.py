@@ -50,24 +50,18 @@ _QUANTITIES = ("resolution", "position", "log_criterion", "log_threshold")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SoftMeasurement:
-    """What the log-probabilities say of a judge, beside what its hard verdicts say.
+    """What the log-probabilities say of a judge.
 
     Attributes
     ----------
     resolution, position, criterion
         k, b and c in standard deviations of evidence.
-    threshold, hard_threshold
-        Δ*75 on a typical task, in quality steps, from the log-probabilities and from the verdicts.
+    threshold
+        Δ*75 on a typical task, in quality steps.
     n_calls
-        Calls that list any label.
-    n_unread
-        Calls that list none; they are in no other number here.
-    n_sideless
-        Calls that list a tie and neither answer: they count as censored, and tell the fit nothing.
+        Calls that list candidates; those that list the label of neither answer tell the fit nothing.
     censored_share
-        Share of the calls where the label of an answer is below the floor.
-    label_mass, least_label_mass
-        Probability of any label: the median over the calls, and the smallest.
+        Share of them where the label of an answer is below the floor.
     normality
         Probability plot correlation of the residuals: 1 where they are normal. None without a fit.
     """
@@ -76,24 +70,9 @@ class SoftMeasurement:
     position: Estimate
     criterion: Estimate
     threshold: Estimate
-    hard_threshold: Estimate
     n_calls: int
-    n_unread: int
-    n_sideless: int
     censored_share: float | None
-    label_mass: float | None
-    least_label_mass: float | None
     normality: float | None
-
-    @property
-    def usable(self) -> bool:
-        """Under half of the calls are censored, and the fit was found."""
-        return self.normality is not None
-
-    @property
-    def preferred_threshold(self) -> Estimate:
-        """The soft threshold where it is usable, else the hard one."""
-        return self.threshold if self.usable else self.hard_threshold
 
 
 def soft_measurement(
@@ -102,7 +81,6 @@ def soft_measurement(
     delta_q: Codes,
     order: Codes,
     cluster: Codes,
-    hard_threshold: Estimate,
     covariates: Numbers | None = None,
     weight: Numbers | None = None,
     ties_allowed: bool = True,
@@ -113,8 +91,6 @@ def soft_measurement(
     ----------
     delta_q, order, cluster
         Quality steps, order code (0 shows content a first) and task code of each call, shape (n,).
-    hard_threshold
-        Δ*75 from the hard verdicts of the same calls.
     covariates
         Other differences between the contents (a minus b) that evidence may depend on, shape (n, m).
     weight
@@ -122,8 +98,7 @@ def soft_measurement(
     ties_allowed
         The prompt has a label for a tie.
     """
-    listed = labels.mass > 0
-    n_calls, mass = int(listed.sum()), labels.mass[listed]
+    listed = ~np.isnan(labels.floor)
     counted = np.ones(len(labels)) if weight is None else weight
     a_first = np.where(order == 0, 1.0, -1.0)
     others = np.zeros((len(labels), 0)) if covariates is None else covariates
@@ -140,20 +115,15 @@ def soft_measurement(
         position=position,
         criterion=criterion,
         threshold=steps,
-        hard_threshold=hard_threshold,
-        n_calls=n_calls,
-        n_unread=len(listed) - n_calls,
-        n_sideless=int((calls.side == 2).sum()),
-        censored_share=calls.censored_share if n_calls else None,
-        label_mass=_median(mass, counted[listed]) if n_calls else None,
-        least_label_mass=float(mass.min()) if n_calls else None,
+        n_calls=int(listed.sum()),
+        censored_share=calls.censored_share if listed.any() else None,
         normality=None if fit is None else _normality(calls, fit),
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Calls:
-    """Calls that list a label, in content terms: the evidence is for content a.
+    """Calls that list candidates, in content terms: the evidence is for content a.
 
     ``side`` is 0 where both answers' labels are listed, +1 where only that of content a is (-1: of b), 2 where neither
     is. ``evidence`` is X/s where the side is 0, else how far above c/s its size is known to lie. ``criterion`` is c/s,
@@ -183,7 +153,7 @@ class _Calls:
         return _Calls(**{item.name: getattr(self, item.name)[kept] for item in fields(self)})
 
 
-def _median(values: Numbers, weight: Numbers) -> float:
+def weighted_median(values: Numbers, weight: Numbers) -> float:
     """The least value up to which half of the weight lies."""
     at = np.argsort(values)
     reached = np.cumsum(weight[at])
@@ -248,7 +218,7 @@ def _fitted(calls: _Calls) -> _Fit | None:
     known = calls.side == 0
     if not known.any():
         return None
-    criterion = max(0.0, _median(calls.criterion[known], calls.weight[known]))
+    criterion = max(0.0, weighted_median(calls.criterion[known], calls.weight[known]))
     shown = calls.side != 2
     side, evidence, design = calls.side[shown], calls.evidence[shown], calls.design[shown]
     weight = calls.weight[shown]
@@ -348,7 +318,7 @@ def _no_estimate(calls: _Calls) -> Estimate:
     """Why there is no fit."""
     n, share = calls.n, calls.censored_share
     if n == 0:
-        reason = "no call lists a label among the candidates of its first token: ask the judge for log-probabilities"
+        reason = "no call lists the candidates of its first token: ask the judge for log-probabilities"
         return Estimate.absent("not_measured", reason)
     if share >= MOST_CENSORED:
         reason = (
@@ -410,7 +380,7 @@ def _threshold(
     if k[0] <= 0 or (k[1] is not None and k[1][0] <= 0):
         return absent("the resolution is not clearly above 0")
     if not np.isfinite(log_threshold):
-        return absent("the fitted curve does not reach .75 within 60 steps")
+        return absent("the fitted curve does not reach 0.75 within 60 steps")
     log_limits = jackknife.limits("log_threshold", log_threshold)
     if log_limits is not None and log_limits[1] > log(FARTHEST_DELTA_Q):
         return absent("the tasks differ so much that no upper limit can be given: more tasks would tell")

@@ -2,55 +2,59 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
 
+from datasheet.analysis.covariates import covariates_of
 from datasheet.analysis.model import NEEDS_BOTH_ORDERS
-from datasheet.analysis.pair_table import covariates_of, model_rows, prefix_only
+from datasheet.analysis.pair_table import model_rows, prefix_only
 from datasheet.analysis.presentations import clusters
-from datasheet.analysis.soft import SoftMeasurement, soft_measurement
+from datasheet.analysis.soft import SoftMeasurement, soft_measurement, weighted_median
+from datasheet.analysis.soft_agreement import DISAGREE_FLAG, LabelAgreement, label_agreement
+from datasheet.label_columns import LabelColumns
 from datasheet.readings import Readings
 from datasheet.records import Estimate
 
+_DESCRIBES = "it describes these calls, and no others"
 
-def soft_characteristics(readings: Readings, *, hard_threshold: Estimate) -> dict[str, Estimate]:
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SoftFinding:
+    """Estimates by key: what the calls say of the judge, and what the calls themselves are like, without intervals."""
+
+    figures: dict[str, Estimate] = field(default_factory=dict)
+    descriptions: dict[str, Estimate] = field(default_factory=dict)
+
+
+def soft_characteristics(readings: Readings) -> SoftFinding:
     """Resolution, criterion, position and threshold from the label log-probabilities of the joint model's readings.
 
-    Nothing where no reading has any.
-
-    Parameters
-    ----------
-    hard_threshold
-        Δ*75 of the joint model.
+    Nothing where none of them has any. Where the probabilities are not those of the verdicts, no figure is made.
     """
-    rows = model_rows(readings)
-    if rows.labels is None or np.isnan(rows.labels.floor).all():
-        return {}
+    rows, _ = model_rows(readings)
+    if readings.labels is None or rows.labels is None or np.isnan(rows.labels.floor).all():
+        return SoftFinding()
+    agreement = label_agreement(rows.labels, outcome=rows.outcome, order=rows.order)
     _, covariates = covariates_of(rows)
     found = soft_measurement(
         rows.labels,
         delta_q=np.maximum(rows.delta_q, 0),
         order=rows.order,
         cluster=clusters(rows),
-        hard_threshold=hard_threshold,
         covariates=covariates,
         weight=_weights(rows),
         ties_allowed=rows.ties_allowed,
     )
-    confounded = ("confounded_with_length",) if prefix_only(readings) else ()
-    resolution, threshold = (
-        replace(estimate, flags=(*estimate.flags, *confounded)) for estimate in (found.resolution, found.threshold)
+    return SoftFinding(
+        figures=_figures(rows, found, agreement),
+        descriptions={
+            "label_mass": _label_mass(readings, readings.labels),
+            "label_agreement": _agreed(agreement),
+            **_of_the_fit(found, agreement),
+        },
     )
-    both_orders = len(np.unique(rows.order)) > 1
-    return {
-        "resolution@soft": resolution,
-        "criterion@soft": found.criterion,
-        "position@soft": found.position if both_orders else Estimate.absent("not_measured", NEEDS_BOTH_ORDERS),
-        "threshold_75@soft": threshold,
-        **_descriptions(found),
-    }
 
 
 def _weights(rows: Readings) -> npt.NDArray[np.float64]:
@@ -60,21 +64,69 @@ def _weights(rows: Readings) -> npt.NDArray[np.float64]:
     return np.asarray(1 / calls[place])
 
 
-def _descriptions(found: SoftMeasurement) -> dict[str, Estimate]:
-    """What the calls themselves are like, which has no interval."""
-    n = found.n_calls
-    if found.label_mass is None or found.least_label_mass is None or found.censored_share is None:
-        absent = Estimate.absent("not_measured", found.resolution.reason)
-        return dict.fromkeys(("label_mass", "censored_share", "residual_normality"), absent)
-    unread = f"; {found.n_unread} calls list no label" if found.n_unread else ""
+def _figures(rows: Readings, found: SoftMeasurement, agreement: LabelAgreement) -> dict[str, Estimate]:
+    both_orders = len(np.unique(rows.order)) > 1
+    figures = {
+        "resolution@soft": found.resolution,
+        "criterion@soft": found.criterion,
+        "position@soft": found.position if both_orders else Estimate.absent("not_measured", NEEDS_BOTH_ORDERS),
+        "threshold_75@soft": found.threshold,
+    }
+    if agreement.mixed_up:
+        return dict.fromkeys(figures, Estimate.absent("undetermined", agreement.mixed_up, n=found.n_calls))
+    disagree = (DISAGREE_FLAG,) if agreement.disagrees else ()
+    confounded = ("confounded_with_length",) if prefix_only(rows) else ()
+    return {
+        key: replace(
+            estimate,
+            flags=(
+                *estimate.flags,
+                *(confounded if key in ("resolution@soft", "threshold_75@soft") else ()),
+                *disagree,
+            ),
+        )
+        for key, estimate in figures.items()
+    }
+
+
+def _label_mass(readings: Readings, labels: LabelColumns) -> Estimate:
+    """Probability of any label over all calls that list candidates, those without a valid verdict too."""
+    listed = ~np.isnan(labels.floor)
+    mass, without = labels.mass[listed], int((~listed).sum())
+    more = f"; {int((mass == 0).sum()):,} of them list no label" if (mass == 0).any() else ""
+    more += f"; {without:,} more list no candidates" if without else ""
+    return Estimate(
+        estimate=weighted_median(mass, _weights(readings.where(listed))),
+        n=len(mass),
+        method=f"median over calls, invalid replies too, smallest {mass.min():.3f}{more}",
+        reason=_DESCRIBES,
+    )
+
+
+def _agreed(agreement: LabelAgreement) -> Estimate:
+    """Share of verdicts that are their likeliest label."""
+    n = agreement.n
+    if not n:
+        return Estimate.absent("not_measured", "no call with a verdict lists a label")
+    return Estimate(
+        estimate=agreement.n_likeliest / n,
+        n=n,
+        method=f"{n - agreement.n_likeliest:,} of {n:,} are not; if drawn, {n - agreement.n_drawn:,.0f} would not be",
+        reason=_DESCRIBES,
+        flags=(DISAGREE_FLAG,) if agreement.disagrees else (),
+    )
+
+
+def _of_the_fit(found: SoftMeasurement, agreement: LabelAgreement) -> dict[str, Estimate]:
+    """What the calls of the fit are like."""
+    reason = agreement.mixed_up or found.resolution.reason
     described = {
-        "label_mass": (found.label_mass, f"median over calls, smallest {found.least_label_mass:.3f}{unread}"),
         "censored_share": (found.censored_share, "counted"),
-        "residual_normality": (found.normality, "probability plot"),
+        "residual_normality": (None if agreement.mixed_up else found.normality, "probability plot"),
     }
     return {
-        key: Estimate.absent("undetermined", found.resolution.reason, n=n)
+        key: Estimate.absent("undetermined", reason, n=found.n_calls)
         if value is None
-        else Estimate(estimate=value, n=n, method=method, reason="it describes these calls, and no others")
+        else Estimate(estimate=value, n=found.n_calls, method=method, reason=_DESCRIBES)
         for key, (value, method) in described.items()
     }

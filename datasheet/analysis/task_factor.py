@@ -22,9 +22,12 @@ from scipy.special import logsumexp
 from datasheet.analysis.bivariate import Numbers
 
 _FARTHEST = 4.0
-_STEPS_A_UNIT = ((0.32, 3), (0.64, 6), (np.inf, 12))
-"""Up to which task spread, how many nodes in a unit of z: at most a tenth of log k lies between two of them, or a
-seventh where the spread is absurd, and the spline errs by less than 0.01 in the log likelihood of 1,000 pairs."""
+_NODES_A_UNIT = ((500.0, 6), (np.inf, 12))
+"""Up to how many pairs a task, how many nodes in a unit of z.
+
+At a task spread of .6 a spline between them errs by less than .01 in the log likelihood of a task. They don't depend on
+the spread: a likelihood that changes its nodes on the way has a step there, in which a search is caught.
+"""
 _FINE_STEPS_A_SD = 1.0
 """Fine steps in one standard deviation of what a task's pairs tell of z: equal steps are then exact to 1e-8."""
 _INFORMATION_A_PAIR = 1.0
@@ -50,9 +53,9 @@ class TaskAverage:
     log_weights: Numbers
 
     @classmethod
-    def fitting(cls, *, most_pairs: float, task_spread: float) -> TaskAverage:
-        """Fine enough for a task with so many pairs, and for resolutions that differ so much."""
-        steps = next(steps for limit, steps in _STEPS_A_UNIT if task_spread <= limit)
+    def for_pairs(cls, most_pairs: float) -> TaskAverage:
+        """Fine enough for a task with so many pairs."""
+        steps = next(steps for limit, steps in _NODES_A_UNIT if most_pairs <= limit)
         sd = 1 / sqrt(1 + _INFORMATION_A_PAIR * most_pairs)
         fine = min(_FINEST, max(_COARSEST, ceil(_FINE_STEPS_A_SD / sd)))
         return _average(steps, ceil(fine / steps) * steps)

@@ -73,6 +73,6 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         complain(f"the output can't be written: {problem.strerror}")
         code = EXIT_USAGE
     except (click.Abort, KeyboardInterrupt):
-        complain("interrupted: what was answered is kept, and the same command goes on")
+        complain("interrupted: a build keeps what was answered, and the same command goes on")
         code = EXIT_INTERRUPTED
     sys.exit(code if isinstance(code, int) else 0)

@@ -74,11 +74,13 @@ def complain(text: str) -> None:
 
 
 def report_files(documents: Documents) -> None:
-    """Name the files that were written, and those that were removed."""
+    """Name the files that were written, those that were removed, and what sheet was in their place."""
     for file in documents.files:
         say(f"  {file}")
     for file in documents.removed:
         say(f"  {file} was of another sheet, and is removed")
+    if documents.replaced:
+        say(f"Note: {documents.replaced}")
 
 
 def terminal_width() -> int:

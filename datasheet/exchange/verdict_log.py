@@ -178,6 +178,9 @@ class _RowReader:
             )
         if self._arm_assumed:
             notes.append("Rows without an arm are read as the published protocol's: prefix, and same_subset.")
+        unit = text_of(self._header.get("length_unit"), "length_unit", f"{self._name} line 1")
+        if not unit and {"length_a", "length_b", "filler_b"} & self._fields:
+            notes.append("The log gives lengths and no length_unit in its first line: they are taken to be in words.")
         unknown = self._fields.difference(CHECKS, KNOWN_UNUSED)
         if unknown:
             names = ", ".join(sorted(unknown)[:12])
@@ -190,7 +193,7 @@ class _RowReader:
         readings = self._columns.readings(
             np.array(self._instruments) == self._who[who],
             ties_allowed=True if ties_allowed is None else ties_allowed,
-            length_unit=text_of(self._header.get("length_unit"), "length_unit", f"{self._name} line 1") or "words",
+            length_unit=unit or "words",
             notes=tuple(notes),
         )
         if self._lack_floor:

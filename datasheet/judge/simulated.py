@@ -4,7 +4,7 @@ The evidence for the answer shown first is ::
 
     x = sum over tasks of k_t (Q_first - Q_second) + position
         + length (words_first - words_second) / 100 + filler (filler_second - filler_first) / 100
-        + channels (doses_first - doses_second)
+        + channels (doses_first - doses_second) + wording (second_wording_first - second_wording_second)
         + surface u + noise e,           k_t = sensitivity exp(task_spread z_t)
 
 with Q the requirements that an answer meets, u a standard normal draw for each unordered pair (negative for the other
@@ -62,6 +62,8 @@ class Dials:
         Evidence for 100 words more, and against 100 words of filler.
     repetition, format, hedging, courtesy, authority, self_identification, injection
         Evidence for an answer from each dose of a nuisance channel that it holds.
+    wording
+        Evidence for an answer that opens in the second wording of its task.
     lapse_rate
         Probability of a reading drawn from the allowed outcomes at random.
     invalid_rate
@@ -87,6 +89,7 @@ class Dials:
     authority: float = 0.0
     self_identification: float = 0.0
     injection: float = 0.0
+    wording: float = 0.0
     lapse_rate: float = 0.0
     invalid_rate: float = 0.0
     readout_scale: float = 0.4
@@ -267,7 +270,7 @@ class SimulatedJudge:
         )
 
     def _look(self, text: str) -> _Seen:
-        """Find the requirements, the filler and the doses of each channel in a text."""
+        """Find the requirements, the filler, the doses of each channel and the wording of a text."""
         met: dict[str, set[str]] = {}
         for phrase, (task, requirement) in self._lexicon.requirements.items():
             if phrase in text:
@@ -279,7 +282,8 @@ class SimulatedJudge:
             nuisance=math.fsum(
                 getattr(self._dials, channel) * sum(mark in text for mark in self._lexicon.channels.get(channel, ()))
                 for channel in CHANNELS
-            ),
+            )
+            + self._dials.wording * any(opening in text for opening in self._lexicon.second_openings),
             digest=hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=32).digest(),
         )
 

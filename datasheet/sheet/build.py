@@ -10,7 +10,7 @@ import numpy as np
 
 from datasheet.analysis import validity
 from datasheet.analysis.budget import Budget
-from datasheet.analysis.characterise import BUDGET_PROMPTS, BUDGET_QUALITY_SD, Characterisation
+from datasheet.analysis.characterise import Characterisation
 from datasheet.analysis.derived import p_correct
 from datasheet.analysis.diagnostics import Diagnostics
 from datasheet.analysis.intervals import CONFIDENCE_LEVEL, ClusteredShare
@@ -19,10 +19,12 @@ from datasheet.analysis.model import ModelFinding
 from datasheet.analysis.pairing_null import DRAWS, PairingNull
 from datasheet.analysis.profile import Limits
 from datasheet.analysis.rates import MOST_NAMES
+from datasheet.analysis.repeatability import Unstable
 from datasheet.analysis.swap_pairs import CLASSES
 from datasheet.readings import Readings
-from datasheet.records import Estimate
+from datasheet.records import ORDERS, OUTCOMES, PROBES, Estimate
 from datasheet.sheet.catalogue import define
+from datasheet.sheet.scope import Scope, scope_of
 from datasheet.sheet.statements import LIMITS_OF_USE, non_claims, summary_sentence
 
 FORMAT = "judge-datasheet"
@@ -58,7 +60,7 @@ def build_sheet(
     found: Characterisation, readings: Readings, context: SheetContext, limits: Limits | None = None
 ) -> dict[str, Any]:
     """The datasheet as the JSON object that its schema describes."""
-    limits = limits or Limits()
+    limits, scope = limits or Limits(), scope_of(readings)
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -76,17 +78,18 @@ def build_sheet(
                 if flag.state in ("open", "not_measured")
             ],
         },
-        "characteristics": [characteristic(key, estimate) for key, estimate in found.estimates.items()],
+        "characteristics": [characteristic(key, estimate, scope) for key, estimate in found.estimates.items()],
         "curves": {
             "ladder": [_curve_point(step) for step in found.rates.steps],
             "model": _model_curve(found.model),
         },
         "decomposition": _decomposition(found),
         "hypotheses": [
-            asdict(hypothesis) | {"symbol": define(hypothesis.key).symbol} for hypothesis in found.hypotheses
+            asdict(hypothesis) | {"symbol": define(hypothesis.key, scope).symbol} for hypothesis in found.hypotheses
         ],
-        "budget": None if found.budget is None else _budget(found.budget),
-        "validity": _validity(found, readings, context),
+        "budgets": [_budget(budget) for budget in found.budgets],
+        "validity": _validity(found, readings, context, scope),
+        "unstable": _unstable(found.rates.unstable),
         "operation": None if context.operation is None else dict(context.operation),
         "model": _model(found.model, found.diagnostics),
         "limits": limits.as_dict(),
@@ -98,9 +101,9 @@ def build_sheet(
     }
 
 
-def characteristic(key: str, estimate: Estimate) -> dict[str, Any]:
+def characteristic(key: str, estimate: Estimate, scope: Scope) -> dict[str, Any]:
     """One row of the sheet: what the catalogue says of a key, and what was found."""
-    definition = define(key)
+    definition = define(key, scope)
     return {
         "key": key,
         "symbol": definition.symbol,
@@ -108,6 +111,7 @@ def characteristic(key: str, estimate: Estimate) -> dict[str, Any]:
         "section": definition.section,
         "conditions": definition.conditions,
         "meaning": definition.meaning,
+        "how": definition.how,
         "estimate": estimate.estimate,
         "low": estimate.low,
         "high": estimate.high,
@@ -199,14 +203,17 @@ def _model_curve(model: ModelFinding) -> list[dict[str, float]]:
 
 
 def _budget(budget: Budget) -> dict[str, Any]:
+    """One win rate: how it is made, what it would be, and what it varies by."""
     lines = [asdict(line) | {"contribution": line.contribution} for line in budget.lines]
     return {
-        "n_prompts": BUDGET_PROMPTS,
-        "quality_sd": BUDGET_QUALITY_SD,
-        "orders": 2,
-        **asdict(budget),
-        "lines": lines,
+        **asdict(budget.study),
+        "better_share": budget.study.better_share,
+        "win_rate": budget.win_rate,
+        "standard_uncertainty": budget.standard_uncertainty,
         "expanded_uncertainty": budget.expanded_uncertainty,
+        "effective_degrees_of_freedom": budget.effective_degrees_of_freedom,
+        "always_first_error": budget.always_first_error,
+        "lines": lines,
     }
 
 
@@ -228,7 +235,21 @@ def _null(null: PairingNull) -> dict[str, Any]:
     }
 
 
-def _validity(found: Characterisation, readings: Readings, context: SheetContext) -> dict[str, Any]:
+def _unstable(unstable: Unstable) -> dict[str, list[Any]]:
+    """Columns, one element a presentation that was not read the same each time; all of them."""
+    shown = unstable.shown
+    tasks = (*shown.tasks, None)  # a task that is not known has the code -1
+    return {
+        "stimulus": [shown.stimulus_ids[code] for code in shown.stimulus.tolist()],
+        "probe": [PROBES[code] for code in shown.probe.tolist()],
+        "arm": [shown.arms[code] for code in shown.arm.tolist()],
+        "task": [tasks[code] for code in shown.task.tolist()],
+        "order": [ORDERS[code] for code in shown.order.tolist()],
+        **dict(zip(OUTCOMES, unstable.tallies.T.tolist(), strict=True)),
+    }
+
+
+def _validity(found: Characterisation, readings: Readings, context: SheetContext, scope: Scope) -> dict[str, Any]:
     common, rest = validity.commonest_reasons(readings, MOST_NAMES)
     reasons = {name: int((readings.invalid == readings.invalid_reasons.index(name)).sum()) for name in common}
     pooled = int((~readings.valid).sum()) - sum(reasons.values())
@@ -237,12 +258,12 @@ def _validity(found: Characterisation, readings: Readings, context: SheetContext
         "valid": int(readings.valid.sum()),
         "invalid": reasons | ({"other": pooled} if rest else {}),
         "abstained": int((readings.abstained == 1).sum()),
-        "unstable_presentations": found.rates.unstable,
+        "unstable_presentations": len(found.rates.unstable),
         "gates": list(context.gates),
         "missing_bounds": [
             {
                 "key": key,
-                "symbol": define(key).symbol,
+                "symbol": define(key, scope).symbol,
                 "lowest": bound.lowest,
                 "highest": bound.highest,
                 "missing": bound.missing,

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from datasheet.analysis.diagnostics import LAPSES_FLAG
-from datasheet.analysis.ladder import EVENTS
 from datasheet.analysis.swap_pairs import CLASSES
-from datasheet.sheet.catalogue import SECTIONS
+from datasheet.sheet.catalogue import SECTIONS, STEP_EVENTS
 from datasheet.sheet.figures import Fitted, Segment
 from datasheet.sheet.formats import NO_NUMBER, count, number, words
 
@@ -38,11 +37,13 @@ _REMARKS = {
     "extrapolated": "Extrapolated: lies beyond the steps that were measured.",
     "lapses": "Lapses: the readings fit better if some calls lapse, which the joint model holds at 0 (see the notes); "
     "evidence in standard deviations is then read too low, and thresholds too high.",
+    "labels_disagree": "Labels disagree: more than 5% of verdicts have a likelier label in their call, as where they "
+    "are drawn at a temperature, or where probabilities belong to other labels: soft figures are not of them.",
     "prior_limited": "Prior-limited: the prior of the model, more than the readings, sets this limit.",
+    "wide": "Wide: so loosely known that priors would tell; the limits are those of the likelihood without them.",
 }
-_CLASSES = {*CLASSES, "first_first", "second_second"}
-_STEP_EVENTS = (*EVENTS, "accuracy_non_ties")
-_STEP = re.compile(rf"({'|'.join(_STEP_EVENTS)})_(\d+)(?:@|$)")
+CLASS_KEYS = {*CLASSES, "first_first", "second_second"}
+_STEP = re.compile(rf"({'|'.join(STEP_EVENTS)})_(\d+)(?:@|$)")
 _PLAIN_UNITS = ("share", "1")
 _MARKS = ("†", "‡", "§", "¶")
 
@@ -158,11 +159,14 @@ class Section:
     remarks: tuple[tuple[str, str], ...]
 
 
-def sections(sheet: Sheet) -> tuple[Section, ...]:
-    """All characteristics of a sheet, by section and conditions, in the catalogue's order."""
+def sections(sheet: Sheet, *, classes_apart: bool = False) -> tuple[Section, ...]:
+    """All characteristics of a sheet, by section and conditions, in the catalogue's order.
+
+    With ``classes_apart`` those of :func:`class_table` are left out: they have a table of their own.
+    """
     found = sheet["characteristics"]
     present = [(name, [row for row in found if row["section"] == name]) for name in SECTIONS]
-    return tuple(_section(name, rows) for name, rows in present if rows)
+    return tuple(_section(name, rows, CLASS_KEYS if classes_apart else set()) for name, rows in present if rows)
 
 
 def summary(sheet: Sheet) -> tuple[Quantity, ...]:
@@ -178,19 +182,31 @@ def summary_remarks(sheet: Sheet) -> tuple[tuple[str, str], ...]:
     return tuple(_marks([row for row in sheet["characteristics"] if row["key"] in keys]).values())
 
 
+def curve_conditions(sheet: Sheet) -> str:
+    """What the points of the first page's figure were measured on, as the beginning of a sentence."""
+    steps = (row for row in sheet["characteristics"] if row["key"].startswith("p_correct_") and "@" not in row["key"])
+    conditions = next((str(row["conditions"]) for row in steps), "prefix arm")
+    return f"{conditions[0].upper()}{conditions[1:]}"
+
+
 def has_number(row: Mapping[str, Any]) -> bool:
     """A row that has an estimate or a limit."""
     return any(row[name] is not None for name in ("low", "estimate", "high"))
 
 
-def _section(name: str, rows: Sequence[Mapping[str, Any]]) -> Section:
+def is_step(key: str) -> bool:
+    """Whether a key is a share of a ladder's step."""
+    return _STEP.match(key) is not None
+
+
+def _section(name: str, rows: Sequence[Mapping[str, Any]], apart: Collection[str]) -> Section:
     marks = _marks(rows)
-    found = [row for row in rows if has_number(row)]
+    found = [row for row in rows if has_number(row) and row["key"] not in apart]
     return Section(
         name=name,
         title=SECTION_TITLES[name],
-        groups=_groups([row for row in found if not _STEP.match(row["key"])], marks),
-        step_groups=_groups([row for row in found if _STEP.match(row["key"])], marks),
+        groups=_groups([row for row in found if not is_step(row["key"])], marks),
+        step_groups=_groups([row for row in found if is_step(row["key"])], marks),
         absences=_absences(row for row in rows if not has_number(row)),
         remarks=tuple(marks.values()),
     )
@@ -212,7 +228,7 @@ def step_table(groups: Sequence[Group]) -> StepTable:
             place = (group.conditions, quantity.key.partition("@")[2])
             found.setdefault(place, {}).setdefault(delta_q, {})[event] = quantity
     rows = [row for steps in found.values() for row in steps.values()]
-    events = [event for event in _STEP_EVENTS if any(event in row for row in rows)]
+    events = [event for event in STEP_EVENTS if any(event in row for row in rows)]
     first = [next(row[event] for row in rows if event in row) for event in events]
     return StepTable(
         events=tuple((quantity.symbol.partition("(")[0], quantity.title) for quantity in first),
@@ -291,32 +307,24 @@ def _quantity(row: Mapping[str, Any], marks: Marks) -> Quantity:
     )
 
 
-def meanings(sheet: Sheet) -> tuple[tuple[str, str, str], ...]:
-    """The glossary: (symbol, title, meaning) for each title that occurs on the sheet, once."""
-    return _meanings(sheet["characteristics"])
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClassTable:
+    """The classes of same-quality pairs; ``rows`` hold the share that shuffled readings would give, where known."""
+
+    conditions: str
+    rows: tuple[tuple[Quantity, str], ...]
 
 
-def further_meanings(sheet: Sheet) -> tuple[tuple[str, str, str], ...]:
-    """The glossary of what has a number and is not explained on the first page: enough for paper."""
-    explained = {row["title"] for row in sheet["characteristics"] if row["key"] in sheet["summary"]["rows"]}
-    rows = filter(has_number, sheet["characteristics"])
-    return _meanings(row for row in rows if row["title"] not in explained)
-
-
-def _meanings(rows: Iterable[Mapping[str, Any]]) -> tuple[tuple[str, str, str], ...]:
-    first: dict[str, tuple[str, str, str]] = {}
-    for row in rows:
-        first.setdefault(row["title"], (row["symbol"], row["title"], row["meaning"]))
-    return tuple(first.values())
-
-
-def class_rows(sheet: Sheet) -> tuple[tuple[Quantity, str], ...]:
-    """The classes of same-quality pairs with the share that shuffled readings would give, where there is a null."""
+def class_table(sheet: Sheet) -> ClassTable:
+    """The classes with what the null expects of each."""
     null = sheet["decomposition"]["null"]
     expected = {} if null is None else null["expected"]
-    rows = [row for row in sheet["characteristics"] if row["key"] in _CLASSES]
-    marks = _marks(rows)
-    return tuple((_quantity(row, marks), number(expected.get(row["key"]))) for row in rows)
+    marks = _marks([row for row in sheet["characteristics"] if row["section"] == "same_quality"])
+    rows = [row for row in sheet["characteristics"] if row["key"] in CLASS_KEYS]
+    return ClassTable(
+        conditions=rows[0]["conditions"] if rows else "",
+        rows=tuple((_quantity(row, marks), number(expected.get(row["key"]))) for row in rows),
+    )
 
 
 def segments(sheet: Sheet) -> tuple[tuple[Segment, ...], tuple[Segment, ...]]:
@@ -324,7 +332,7 @@ def segments(sheet: Sheet) -> tuple[tuple[Segment, ...], tuple[Segment, ...]]:
 
     The null does not tell the two slots apart. A bar is empty where its shares were not measured.
     """
-    rows = {row["key"]: row for row in sheet["characteristics"] if row["key"] in _CLASSES}
+    rows = {row["key"]: row for row in sheet["characteristics"] if row["key"] in CLASS_KEYS}
     null = sheet["decomposition"]["null"]
     found = {key: row["estimate"] for key, row in rows.items() if row["estimate"] is not None}
     if {"first_first", "second_second"} <= found.keys():

@@ -1,11 +1,13 @@
-"""The table of characteristics: for each key its symbol, title, unit, condition and section.
+"""The table of characteristics: for each key its symbol, title, unit, condition, way to it, meaning and section.
 
-Every figure of a sheet explains itself from this table and from nowhere else.
+Every figure of a sheet explains itself from this table and from nowhere else. Words in braces are filled in with what
+the readings cover (:mod:`datasheet.sheet.catalogue`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,6 +22,8 @@ class Definition:
         A plain name.
     conditions
         On what it was measured.
+    how
+        How the figure and its limits are had; an estimate's own method says how it was there.
     meaning
         One sentence for a reader who meets it for the first time.
     """
@@ -30,122 +34,142 @@ class Definition:
     unit: str
     section: str
     conditions: str
+    how: str
     meaning: str
 
 
-_SAME = "equal quality, same requirements met, both orders"
-_VACUUM = "empty, blank and identical answers"
-_LADDER = "prefix arm, both orders"
-_MODEL = "joint model of pairs, all arms"
-SOFT = "label log-probabilities of calls, all arms"
+_VACUUM = "{vacuum_kinds}"
+_SAME = "equal quality, same requirements met{same_orders}"
+_DIFFERENT = "equally many, but different requirements met{different_orders}"
+_PREFIX = "prefix arm{prefix_orders}"
+_REPEATED = "presentations{repeats}"
+
+_WILSON = "Wilson limits, widened where tasks differ"
+_MODEL = "mode of the joint model; t limits over tasks"
+_SOFT = "regression of label log-odds, censored where not listed; delete-a-task jackknife"
+_DESCRIBES = "counted over these calls; no limits, for it describes them alone"
+
+SOFT_WAYS = {
+    "resolution": f"{_SOFT}: slope by ΔQ",
+    "criterion": f"{_SOFT}: level of the tie",
+    "position": f"{_SOFT}: slope by slot",
+    "threshold_75": f"{_SOFT}: where the curve of the other three reaches 0.75",
+}
+"""How the model's figures are had where they come from log-probabilities."""
+
+_vacuum = partial(Definition, unit="share", section="vacuum", conditions=_VACUUM)
+_same = partial(
+    Definition, unit="share", section="same_quality", conditions=_SAME, how=f"share of complete pairs; {_WILSON}"
+)
+_different = partial(
+    Definition, unit="share", section="same_quality", conditions=_DIFFERENT, how=f"share of complete pairs; {_WILSON}"
+)
+_step = partial(
+    Definition, unit="share", section="ladder", conditions=_PREFIX, how=f"share of valid readings; {_WILSON}"
+)
+_model = partial(Definition, section="model", conditions="joint model of {model_parts}{one_order}", how=_MODEL)
+_worth = partial(
+    Definition,
+    unit="quality steps",
+    section="model",
+    conditions="joint model of {model_parts}{one_order}",
+    how="ratio of two parameters of the joint model; Fieller limits",
+)
+_threshold = partial(
+    Definition,
+    unit="quality steps",
+    section="model",
+    conditions="joint model of {model_parts}{one_order}",
+    how="where the joint model's curve reaches 0.75; t limits of its logarithm",
+)
+_described = partial(
+    Definition, section="model", conditions="label log-probabilities of {model_parts}{one_order}", how=_DESCRIBES
+)
+_validity = partial(Definition, section="validity", conditions=_REPEATED)
 
 DEFINITIONS = (
-    Definition(
+    _vacuum(
         key="dark_current",
         symbol="DC",
         title="Dark current",
-        unit="share",
-        section="vacuum",
-        conditions=_VACUUM,
+        how=f"share of vacuum pairs; {_WILSON}",
         meaning="Share of readings that prefer an answer where there is nothing to prefer.",
     ),
-    Definition(
+    _vacuum(
         key="vacuum_first_share",
         symbol="DC₁",
         title="Lean of the dark current",
-        unit="share",
-        section="vacuum",
-        conditions=_VACUUM,
+        how=f"share of vacuum readings that are no ties; {_WILSON}",
         meaning="Of the vacuum readings that are not ties, the share that falls on the answer shown first.",
     ),
-    Definition(
+    _vacuum(
+        key="vacuum_difference",
+        symbol="DC − raw",
+        title="Vacuum less equal answers",
+        conditions=f"{_VACUUM}; {_SAME}",
+        how="difference of two shares; Newcombe limits from those of either",
+        meaning="0 where a vacuum is judged as equal answers are.",
+    ),
+    _same(
         key="raw_false_preference",
         symbol="raw",
         title="Raw false preference",
-        unit="share",
-        section="same_quality",
-        conditions=_SAME,
+        how=f"share of readings in complete pairs; {_WILSON}",
         meaning="Share of single readings that prefer an answer although the quality is equal; a mixture.",
     ),
-    Definition(
+    _same(
         key="stable_cross_sensitivity",
         symbol="SCS",
         title="Stable cross-sensitivity",
-        unit="share",
-        section="same_quality",
-        conditions=_SAME,
         meaning="Pairs where the same text wins in both orders: a stable preference for something other than quality.",
     ),
-    Definition(
+    _same(
         key="positional_false_preference",
         symbol="PFP",
         title="Positional false preference",
-        unit="share",
-        section="same_quality",
-        conditions=_SAME,
         meaning="Pairs where the same slot wins in both orders.",
     ),
-    Definition(
+    _same(
         key="first_first",
         symbol="FF",
         title="First slot in both orders",
-        unit="share",
-        section="same_quality",
-        conditions=_SAME,
         meaning="Pairs where the answer shown first wins both times.",
     ),
-    Definition(
+    _same(
         key="second_second",
         symbol="SS",
         title="Second slot in both orders",
-        unit="share",
-        section="same_quality",
-        conditions=_SAME,
         meaning="Pairs where the answer shown second wins both times.",
     ),
-    Definition(
+    _same(
         key="one_sided_commitment",
         symbol="OSC",
         title="One-sided commitment",
-        unit="share",
-        section="same_quality",
-        conditions=_SAME,
         meaning="Pairs where one order gives a preference and the other a tie.",
     ),
-    Definition(
+    _same(
         key="no_preference",
         symbol="NP",
         title="No preference",
-        unit="share",
-        section="same_quality",
-        conditions=_SAME,
         meaning="Pairs that tie in both orders.",
     ),
-    Definition(
+    _same(
         key="other_conflict",
         symbol="OC",
         title="Other conflict",
-        unit="share",
-        section="same_quality",
-        conditions=_SAME,
         meaning="Pairs in no other class; nothing with three verdicts.",
     ),
-    Definition(
+    _different(
         key="preference",
         symbol="pref",
         title="Preference between different contents",
-        unit="share",
-        section="same_quality",
-        conditions="equally many, but different requirements met, both orders",
+        how=f"share of readings in complete pairs; {_WILSON}",
         meaning="How often the judge weighs one requirement above another; not a false preference.",
     ),
-    Definition(
+    _different(
         key="stable_preference",
         symbol="pref stable",
         title="Stable preference between different contents",
-        unit="share",
-        section="same_quality",
-        conditions="equally many, but different requirements met, both orders",
         meaning="Pairs where the same content wins in both orders: how firmly the judge weighs requirements.",
     ),
     Definition(
@@ -155,294 +179,242 @@ DEFINITIONS = (
         unit="logit",
         section="position",
         conditions=_SAME,
+        how=f"half the log odds of FF among same-slot pairs; {_WILSON}",
         meaning="The pull of the first slot in logits; only where no tie can occur.",
     ),
-    Definition(
+    _step(
         key="p_correct",
         symbol="P_correct({n})",
         title="Better answer preferred",
-        unit="share",
-        section="ladder",
-        conditions=_LADDER,
         meaning="Share of readings that prefer the answer that is {n} quality {steps} better.",
     ),
-    Definition(
+    _step(
         key="miss_by_tie",
         symbol="tie({n})",
         title="Missed by a tie",
-        unit="share",
-        section="ladder",
-        conditions=_LADDER,
         meaning="Share of readings that call a tie although one answer is {n} {steps} better.",
     ),
-    Definition(
+    _step(
         key="wrong_choice",
         symbol="wrong({n})",
         title="Worse answer preferred",
-        unit="share",
-        section="ladder",
-        conditions=_LADDER,
         meaning="Share of readings that prefer the answer that is {n} {steps} worse.",
     ),
-    Definition(
+    _step(
         key="accuracy_non_ties",
         symbol="acc({n})",
         title="Accuracy among non-ties",
-        unit="share",
-        section="ladder",
-        conditions=_LADDER,
+        how=f"share of valid readings that are no ties; {_WILSON}",
         meaning="Share of the better answer among the readings that prefer one, at {n} {steps}.",
     ),
-    Definition(
+    _step(
         key="threshold_75_empirical",
         symbol="Δ*75 emp",
         title="Detection threshold, empirical",
         unit="quality steps",
-        section="ladder",
-        conditions=_LADDER,
+        how="smallest tested ΔQ from which P_correct stays at 0.75 or more; low and high from its limits",
         meaning="The smallest tested difference from which at least three readings in four prefer the better answer.",
     ),
-    Definition(
+    _step(
         key="accuracy_against_length",
         symbol="acc vs length",
         title="Accuracy where length misleads",
-        unit="share",
-        section="ladder",
-        conditions="arms filled_longer and terse_better",
+        conditions="{opposed_arms}",
+        how=f"share of valid readings that are no ties; {_WILSON}",
         meaning="Share of right preferences where the worse answer is the longer; below 1/2, length leads.",
     ),
-    Definition(
+    _threshold(
         key="threshold_75",
         symbol="Δ*75",
         title="Detection threshold, typical task",
-        unit="quality steps",
-        section="model",
-        conditions=_MODEL,
         meaning="The difference at which three readings in four are right, on a typical task.",
     ),
-    Definition(
+    _threshold(
         key="threshold_75_marginal",
         symbol="Δ*75 pop",
         title="Detection threshold, population of tasks",
-        unit="quality steps",
-        section="model",
-        conditions=_MODEL,
         meaning="The difference at which three readings in four are right, averaged over tasks.",
     ),
-    Definition(
+    _threshold(
         key="fc75",
         symbol="FC75",
         title="Criterion-free threshold",
-        unit="quality steps",
-        section="model",
-        conditions=_MODEL,
         meaning="The threshold if the judge never called a tie.",
     ),
-    Definition(
+    _model(
         key="resolution",
         symbol="k",
         title="Resolution",
         unit="sd per step",
-        section="model",
-        conditions=_MODEL,
         meaning="Standard deviations of evidence a quality step.",
     ),
-    Definition(
+    _model(
         key="criterion",
         symbol="c",
         title="Criterion",
         unit="sd",
-        section="model",
-        conditions=_MODEL,
         meaning="Evidence that the judge wants before it prefers.",
     ),
-    Definition(
+    _model(
         key="position",
         symbol="b",
         title="Position",
         unit="sd",
-        section="model",
-        conditions=_MODEL,
         meaning="Evidence that the first slot is given for nothing.",
     ),
-    Definition(
+    _worth(
         key="position_in_steps",
         symbol="b/k",
         title="Worth of the first slot",
-        unit="quality steps",
-        section="model",
-        conditions=_MODEL,
         meaning="Quality steps that the first slot is worth against a neutral one; a swap is worth twice that.",
     ),
-    Definition(
+    _model(
         key="stable_correlation",
         symbol="rho",
         title="Stable correlation",
         unit="1",
-        section="model",
-        conditions=_MODEL,
         meaning="Share of the evidence's variance that stays when the order is swapped.",
     ),
-    Definition(
+    _model(
         key="task_spread",
         symbol="tau",
         title="Task spread",
         unit="log k",
-        section="model",
-        conditions=_MODEL,
         meaning="How much the resolution differs between tasks.",
     ),
-    Definition(
+    _worth(
         key="noise_equivalent_delta_q",
         symbol="NEΔQ",
         title="Noise-equivalent ΔQ",
-        unit="quality steps",
-        section="model",
-        conditions=_MODEL,
+        how="1/k of the joint model; limits from those of k",
         meaning="A quality difference as large as a reading's noise.",
     ),
-    Definition(
+    _model(
         key="length_slope",
         symbol="g",
         title="Length",
-        unit="sd per 100 words",
-        section="model",
-        conditions=_MODEL,
-        meaning="Evidence that 100 more words add.",
+        unit="sd per 100 {length_unit}",
+        meaning="Evidence that 100 more {length_unit} add.",
     ),
-    Definition(
+    _worth(
         key="length_in_steps",
         symbol="g/k",
-        title="Worth of 100 words",
-        unit="quality steps",
-        section="model",
-        conditions=_MODEL,
+        title="Worth of 100 {length_unit}",
+        unit="quality steps per 100 {length_unit}",
         meaning="g divided by k.",
     ),
-    Definition(
+    _model(
         key="filler_slope",
         symbol="h",
         title="Filler",
-        unit="sd per 100 words",
-        section="model",
-        conditions=_MODEL,
-        meaning="Evidence that 100 words of filler cost.",
+        unit="sd per 100 {length_unit}",
+        meaning="Evidence that 100 {length_unit} of filler cost.",
     ),
-    Definition(
+    _worth(
         key="filler_in_steps",
         symbol="h/k",
-        title="Cost of 100 words of filler",
-        unit="quality steps",
-        section="model",
-        conditions=_MODEL,
+        title="Cost of 100 {length_unit} of filler",
+        unit="quality steps per 100 {length_unit}",
         meaning="h divided by k.",
     ),
-    Definition(
+    _model(
         key="channel_slope",
         symbol="γ",
         title="Channel",
         unit="sd per dose",
-        section="model",
-        conditions=_MODEL,
         meaning="Evidence that a dose of a nuisance is worth to the answer that holds it.",
     ),
-    Definition(
+    _model(
+        key="channel_intercept",
+        symbol="γ0",
+        title="Channel intercept",
+        unit="sd",
+        meaning="Evidence for the other wording of the answer that holds a channel's doses, before any dose.",
+    ),
+    _worth(
         key="channel_in_steps",
         symbol="γ/k",
         title="Worth of a dose",
-        unit="quality steps",
-        section="model",
-        conditions=_MODEL,
+        unit="quality steps per dose",
         meaning="Quality steps that a dose of a nuisance is worth.",
     ),
-    Definition(
-        key="label_mass",
-        symbol="p_label",
-        title="Label mass",
-        unit="share",
-        section="model",
-        conditions=SOFT,
-        meaning="Probability that the judge gives to any label; the rest goes to words that are none.",
-    ),
-    Definition(
-        key="censored_share",
-        symbol="cens",
-        title="Censored calls",
-        unit="share",
-        section="model",
-        conditions=SOFT,
-        meaning="Share of calls that list the label of one answer, or of none; from 1/2 on, hard verdicts say more.",
-    ),
-    Definition(
-        key="residual_normality",
-        symbol="r_pp",
-        title="Normality of the evidence",
-        unit="1",
-        section="model",
-        conditions=SOFT,
-        meaning="Probability plot correlation of the residual evidence: 1 where it is normal, as it is taken to be.",
-    ),
-    Definition(
+    _model(
         key="base_level_slope",
         symbol="dk/dL",
         title="Resolution by base level",
         unit="sd per step and level",
-        section="model",
-        conditions="joint model, ladder arms",
+        how="the joint model with a slope for the level and free steps; t limits over tasks",
         meaning="Change of k a level; 0 if steps are equal.",
     ),
-    Definition(
-        key="vacuum_difference",
-        symbol="DC − raw",
-        title="Vacuum less equal answers",
+    _described(
+        key="label_mass",
+        symbol="p_label",
+        title="Label mass",
         unit="share",
-        section="vacuum",
-        conditions="vacuum, equal quality",
-        meaning="0 where a vacuum is judged as equal answers are.",
+        conditions="all calls that list candidates",
+        meaning="Probability that the judge gives to any label; the rest goes to words that are none.",
     ),
-    Definition(
-        key="unstable_share",
-        symbol="unst",
-        title="Unstable presentations",
+    _described(
+        key="label_agreement",
+        symbol="agr",
+        title="Verdicts that are their likeliest label",
         unit="share",
-        section="validity",
-        conditions="repeated presentations",
-        meaning="Share of repeated presentations whose verdicts are not all the same.",
+        meaning="Share of verdicts with no likelier label in their call; below 1 where verdicts are drawn.",
     ),
-    Definition(
-        key="within_stimulus_variance",
-        symbol="s²w",
-        title="Within-stimulus variance",
+    _described(
+        key="censored_share",
+        symbol="cens",
+        title="Censored calls",
+        unit="share",
+        meaning="Share of calls that list the label of one answer, or of none; from 1/2 on, hard verdicts say more.",
+    ),
+    _described(
+        key="residual_normality",
+        symbol="r_pp",
+        title="Normality of the evidence",
         unit="1",
-        section="validity",
-        conditions="repeated presentations",
-        meaning="Variance of the readings (first +1, tie 0, second -1) of one and the same presentation.",
+        meaning="Probability plot correlation of the residual evidence: 1 where it is normal, as it is taken to be.",
     ),
-    Definition(
-        key="call_noise_share",
-        symbol="1-rho_r",
-        title="Call noise",
-        unit="1",
-        section="validity",
-        conditions="repeated presentations",
-        meaning="Share of the evidence's variance that is new on each call.",
-    ),
-    Definition(
-        key="self_consistency",
-        symbol="r",
-        title="Self-consistency",
-        unit="share",
-        section="validity",
-        conditions="repeated presentations",
-        meaning="The chance that two fresh calls on the same input give the same verdict.",
-    ),
-    Definition(
+    _validity(
         key="invalid_rate",
         symbol="inv",
         title="Invalid readings",
         unit="share",
-        section="validity",
         conditions="all readings",
+        how=f"share of all readings; {_WILSON}",
         meaning="Share of replies that give no valid reading; they are missing data, never ties.",
+    ),
+    _validity(
+        key="self_consistency",
+        symbol="r",
+        title="Self-consistency",
+        unit="share",
+        how=f"mean chance that two calls on a presentation agree; {_WILSON}",
+        meaning="The chance that two fresh calls on the same input give the same verdict.",
+    ),
+    _validity(
+        key="unstable_share",
+        symbol="unst",
+        title="Unstable presentations",
+        unit="share",
+        how=f"share of repeated presentations; {_WILSON}",
+        meaning="Share of repeated presentations whose verdicts are not all the same.",
+    ),
+    _validity(
+        key="within_stimulus_variance",
+        symbol="s²w",
+        title="Within-stimulus variance",
+        unit="1",
+        how=f"mean unbiased variance of a presentation's readings; {_WILSON} of half of it",
+        meaning="Variance of the readings (first +1, tie 0, second -1) of one and the same presentation.",
+    ),
+    _validity(
+        key="call_noise_share",
+        symbol="1-rho_r",
+        title="Call noise",
+        unit="1",
+        conditions="presentations of equal quality{repeats}",
+        how="test-retest correlation of normal evidence; limits from those of r",
+        meaning="Share of the evidence's variance that is new on each call.",
     ),
 )

@@ -6,14 +6,18 @@ Everything here is text, still as it came: each document escapes it in its own w
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from datasheet.analysis.ladder import PREFIX_ARM
-from datasheet.sheet.catalogue import define
+from datasheet.records import OUTCOMES
 from datasheet.sheet.formats import NO_NUMBER, count, counted, number, p_value, words
 
 Sheet = Mapping[str, Any]
 
+MOST_UNSTABLE = 3
+"""Unstable presentations that a document lists; the JSON has them all."""
+
+_LEAST_GRADIENT = 0.0001
 _NOT_GIVEN = "not given"
 _LETTERS = {
     "A": "little dark current",
@@ -87,11 +91,14 @@ def model_checks(sheet: Sheet) -> tuple[str, ...]:
     model = sheet["model"]
     if "names" not in model:
         return ()
+    symbols = {row["key"]: row["symbol"] for row in sheet["characteristics"]}
     found = "found" if model["status"] == "measured" else "not found"
-    checks = [f"The mode was {found} (largest gradient {model['largest_gradient']:.1g} standard deviations)."]
+    gradient = model["largest_gradient"]
+    size = f"{gradient:.1g}" if gradient >= _LEAST_GRADIENT else f"below {_LEAST_GRADIENT:.4f}"
+    checks = [f"The mode was {found} (largest gradient {size} standard deviations)."]
     for lapses in _lapses_shown(model.get("lapse_sensitivity", ())):
         keys = ("threshold_75", "resolution", "criterion", "position")
-        values = ", ".join(f"{define(key).symbol} {number(lapses[key])}" for key in keys if lapses[key] is not None)
+        values = ", ".join(f"{symbols[key]} {number(lapses[key])}" for key in keys if lapses[key] is not None)
         if values:
             checks.append(f"If {lapses['lapse_rate']:.0%} of calls were lapses: {values}.")
     if model.get("lapses_p") is not None:
@@ -110,7 +117,7 @@ def _lapses_shown(lapses: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, 
 def hypothesis_rows(sheet: Sheet) -> tuple[tuple[str, str, str, str], ...]:
     """The confirmatory family: what was tested, p, Holm's p, and whether it is rejected."""
     rows = []
-    for tested in sheet.get("hypotheses", ()):
+    for tested in sheet["hypotheses"]:
         sign = "≤" if tested["alternative"] == "greater" else "="
         statement = f"{tested['symbol']} {sign} {number(tested['null_value'])}"
         if tested["p"] is None:
@@ -121,17 +128,69 @@ def hypothesis_rows(sheet: Sheet) -> tuple[tuple[str, str, str, str], ...]:
     return tuple(rows)
 
 
-def budget_table(sheet: Sheet) -> Mapping[str, Any] | None:
-    """The uncertainty budget of a win rate, with a title that says what it is of; None where there is none."""
-    budget = sheet.get("budget")
-    if not budget:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BudgetTable:
+    """The budgets of win rates side by side.
+
+    Attributes
+    ----------
+    caption
+        What the win rates are of.
+    heads
+        Of the columns, one a win rate; the first has its inputs, sensitivities, degrees of freedom and shares told too.
+    lines
+        (source, input, sensitivity, freedom, share) of the first, and the contributions to each.
+    totals
+        (label, a number for each win rate).
+    """
+
+    caption: str
+    heads: tuple[str, ...]
+    lines: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]
+    totals: tuple[tuple[str, tuple[str, ...]], ...]
+
+
+def budget_table(sheet: Sheet) -> BudgetTable | None:
+    """The uncertainty budgets of win rates; None where there are none."""
+    budgets = sheet["budgets"]
+    if not budgets:
         return None
-    title = (
-        f"Uncertainty budget of a win rate over {budget['n_prompts']} prompts, both orders, two equal systems whose "
-        f"answers differ by {budget['quality_sd']:g} quality step (sd) from prompt to prompt: u = "
-        f"{number(budget['standard_uncertainty'])}, half-width at 95% {number(budget['expanded_uncertainty'])}"
+    first = budgets[0]
+    lines = []
+    for place, line in enumerate(first["lines"]):
+        figures = (line["standard_uncertainty"], line["sensitivity"], line["degrees_of_freedom"], line["share"])
+        u, sensitivity, freedom, share = figures
+        told = (line["name"], number(u), number(sensitivity), f"{freedom:.0f}", number(share))
+        # One decimal more than elsewhere: a source that matters little is not one that can't matter.
+        lines.append((told, tuple(f"{budget['lines'][place]['contribution']:.4f}" for budget in budgets)))
+    totals = {
+        "win rate that is read": "win_rate",
+        "u from all sources": "standard_uncertainty",
+        "half-width at 95%": "expanded_uncertainty",
+    }
+    rows = [(label, tuple(number(budget[name]) for budget in budgets)) for label, name in totals.items()]
+    errors = (number(budget["always_first_error"]) if budget["orders"] == 1 else NO_NUMBER for budget in budgets)
+    return BudgetTable(
+        caption=f"Uncertainty budget of a win rate over {counted(first['n_prompts'], 'prompt')}, a tie counting half. "
+        f"Two systems' answers differ by {first['quality_sd']:g} quality step (sd) from prompt to prompt; one of them "
+        "is truly better on as many prompts as the heads say; read in one order, drawn for each prompt, or in both",
+        heads=tuple(
+            f"{budget['better_share']:.0%} better, {'one order' if budget['orders'] == 1 else 'both orders'}"
+            for budget in budgets
+        ),
+        lines=tuple(lines),
+        totals=(*rows, ("error (not in u) where one system is always shown first", tuple(errors))),
     )
-    return {"title": title, "lines": budget["lines"]}
+
+
+def unstable_rows(sheet: Sheet) -> tuple[tuple[str, str, str, int, int, int], ...]:
+    """The most unstable presentations: stimulus, task and order, and how often each was read as first, tie, second."""
+    table = sheet["unstable"]
+    columns = (table[name][:MOST_UNSTABLE] for name in ("stimulus", "task", "order", *OUTCOMES))
+    return tuple(
+        (stimulus, _NOT_GIVEN if task is None else task, order, first, tie, second)
+        for stimulus, task, order, first, tie, second in zip(*columns, strict=True)
+    )
 
 
 def trial_dates(sheet: Sheet) -> str:
@@ -187,8 +246,3 @@ def _plain(value: object) -> str:
     if isinstance(value, float):
         return f"{value:g}"
     return "not recorded" if value is None or value == "" else str(value)
-
-
-def arm_conditions(arm: str) -> str:
-    """What an arm of the ladder shows, in words."""
-    return "both in the same phrasing, no filler" if arm == PREFIX_ARM else define(f"p_correct_1@{arm}").conditions

@@ -13,7 +13,9 @@ from datasheet.analysis.ladder import OPPOSED_ARMS, PREFIX_ARM, THRESHOLD_SHARE
 from datasheet.errors import RenderError
 from datasheet.resources import templates_folder
 from datasheet.sheet import content, facts, figures
+from datasheet.sheet.catalogue import arm_in_words, length_unit_in_words
 from datasheet.sheet.formats import count, counted, number, p_value, percent, words
+from datasheet.sheet.glossary import further_glossary, glossary
 from datasheet.sheet.pulls import spectrum
 from datasheet.sheet.spectrum import spectrum_lines
 from datasheet.visible import visible
@@ -95,10 +97,10 @@ def _parts(sheet: Mapping[str, Any]) -> dict[str, Any]:
         "n_head": "n (tasks)" if sheet["readings"]["tasks"] else "n",
         "summary": content.summary(sheet),
         "summary_remarks": content.summary_remarks(sheet),
-        "sections": content.sections(sheet),
+        "sections": content.sections(sheet, classes_apart=bool(found)),
         "step_table": content.step_table,
-        "meanings": content.meanings(sheet),
-        "further_meanings": content.further_meanings(sheet),
+        "glossary": glossary(sheet),
+        "further_glossary": further_glossary(sheet),
         "flags_by_state": {
             state: [flag for flag in flags if flag["state"] == state]
             for state in ("raised", "open", "cleared", "not_measured", "not_applicable")
@@ -107,14 +109,16 @@ def _parts(sheet: Mapping[str, Any]) -> dict[str, Any]:
         "target": f"{THRESHOLD_SHARE:g}",
         "no_curve": facts.no_curve_reason(sheet),
         "arms": _arms(sheet),
-        "classes": content.class_rows(sheet),
+        "classes": content.class_table(sheet),
         "bars": Markup(figures.decomposition_bars(found, expected)) if found else None,
         "swatch": lambda symbol: Markup(figures.swatch(symbol)),
+        "length_unit": length_unit_in_words(sheet["readings"]["length_unit"]),
         "spectrum": pulls,
         "spectrum_svg": Markup(spectrum_lines(pulls)) if pulls else None,
         "hypotheses": facts.hypothesis_rows(sheet),
         "model_checks": facts.model_checks(sheet),
         "budget": facts.budget_table(sheet),
+        "unstable": facts.unstable_rows(sheet),
         "operation": facts.operation_rows(sheet),
         "limits": facts.limit_rows(sheet),
         "provenance": facts.provenance_rows(sheet),
@@ -137,6 +141,7 @@ def _curve(sheet: Mapping[str, Any]) -> Mapping[str, Any] | None:
         "svg": Markup(svg),
         "fitted": fitted,
         "points": points,
+        "conditions": content.curve_conditions(sheet),
         "n": sum(point["n"] for point in points),
         "level": points[0]["confidence_level"],
         "opposed_arm": opposed_arm,
@@ -159,7 +164,7 @@ def _arms(sheet: Mapping[str, Any]) -> list[Mapping[str, Any]]:
         panels.append(
             {
                 "name": arm,
-                "conditions": facts.arm_conditions(arm),
+                "conditions": arm_in_words(arm),
                 "n": sum(point["n"] for point in points),
                 "svg": Markup(figures.arm_panel(place, arm, points, behind, steps)),
             }

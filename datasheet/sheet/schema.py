@@ -16,6 +16,7 @@ from datasheet.strict_json import decode
 
 MOST_BYTES = 200_000_000
 _FAULT_LENGTH = 300
+_TABLES = ("readings", "unstable")
 
 
 @cache
@@ -29,11 +30,11 @@ def datasheet_schema() -> dict[str, Any]:
 def dump_sheet(sheet: Mapping[str, Any]) -> bytes:
     """A datasheet as JSON in UTF-8, the same bytes for the same content.
 
-    Readable in a text editor: indented, but each column of the readings on a line of its own.
+    Readable in a text editor: indented, but each column of the tables on a line of its own.
     """
     parts = []
     for key, value in sheet.items():
-        if key == "readings":
+        if key in _TABLES:
             columns = (f"    {_dumps(name)}: {_dumps(column)}" for name, column in value.items())
             text = "{\n" + ",\n".join(columns) + "\n  }"
         else:

@@ -54,6 +54,11 @@ def _lines(sheet: Mapping[str, Any], width: int) -> Iterator[str]:
     for section in content.sections(sheet):
         yield from _section(section, width)
     yield from _listed("The fit of the joint model", facts.model_checks(sheet), width)
+    unstable = [
+        f"{stimulus}, task {task}, order {order}: first {first}, tie {tie}, second {second}"
+        for stimulus, task, order, first, tie, second in facts.unstable_rows(sheet)
+    ]
+    yield from _listed("Not read the same each time, the most unstable first", unstable, width)
     yield from ["", "Operation", *_pairs(facts.operation_rows(sheet) or [("", "not recorded")], width)]
     yield from _listed("Limits of use", sheet["limits_of_use"], width)
     yield from _listed("Not claimed", sheet["non_claims"], width)

@@ -8,7 +8,7 @@ from datasheet.stimulus.channels import channel_phrases
 
 
 def make_lexicon(bank: TaskBank) -> Lexicon:
-    """Every phrasing of every requirement, all filler, and the phrases of the channels in the bank's language."""
+    """All phrasings of all requirements, filler, second openings, and the channels' phrases in the bank's language."""
     return Lexicon(
         requirements={
             phrase: (task.id, requirement.id)
@@ -18,4 +18,5 @@ def make_lexicon(bank: TaskBank) -> Lexicon:
         },
         filler=frozenset(sentence for task in bank.tasks for sentence in task.filler),
         channels=channel_phrases(bank.language),
+        second_openings=frozenset(task.openings[1] for task in bank.tasks),
     )

@@ -17,16 +17,31 @@ from datasheet.sheet.pdf import render_pdf
 from datasheet.sheet.schema import MOST_BYTES, check_sheet, dump_sheet, load_sheet
 from datasheet.sheet.terminal import render_terminal
 from datasheet.workflows.context import LOG_NAME
+from datasheet.workflows.replaced import replaced_sheet
 
 JSON_NAME, HTML_NAME, PDF_NAME = "datasheet.json", "datasheet.html", "datasheet.pdf"
+_HTML_START = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Documents:
-    """The files that were written, those of an earlier sheet that were removed, and why there is no PDF, or ""."""
+    """What was written.
+
+    Attributes
+    ----------
+    files
+        The files that were written.
+    removed
+        Those of an earlier sheet that were removed.
+    replaced
+        What sheet was in their place, where it was of another judge or of more readings; "" elsewhere.
+    pdf_problem
+        Why there is no PDF; "" where there is one.
+    """
 
     files: tuple[Path, ...]
     removed: tuple[Path, ...] = ()
+    replaced: str = ""
     pdf_problem: str = ""
 
 
@@ -44,6 +59,7 @@ def write_documents(sheet: Mapping[str, Any], folder: Path, *, render: bool = Tr
     check_sheet(sheet)
     content = dump_sheet(sheet)
     changed = _differs(folder / JSON_NAME, content)
+    replaced = replaced_sheet(folder / JSON_NAME, sheet) if changed else ""
     documents = {JSON_NAME: content}
     problem = ""
     if render:
@@ -58,7 +74,9 @@ def write_documents(sheet: Mapping[str, Any], folder: Path, *, render: bool = Tr
         _put_in_place({folder / name: written for name, written in documents.items()}, removed)
     except OSError as error:
         raise RenderError(f"{error.filename or folder} can't be written: {error.strerror}") from None
-    return Documents(files=tuple(folder / name for name in documents), removed=removed, pdf_problem=problem)
+    return Documents(
+        files=tuple(folder / name for name in documents), removed=removed, replaced=replaced, pdf_problem=problem
+    )
 
 
 def _differs(path: Path, content: bytes) -> bool:
@@ -101,6 +119,11 @@ def read_sheet(source: Path) -> dict[str, Any]:
         content = read_limited(path, MOST_BYTES)
     except OSError as problem:
         raise UsageError(f"{path} can't be read: {problem.strerror}") from None
+    if content[:_HTML_START].lstrip().lower().startswith(b"<!doctype html"):
+        raise UsageError(
+            f"{path} is a page for a browser, and holds no figures to read back: "
+            f"give the {JSON_NAME} or {PDF_NAME} beside it, or their folder"
+        )
     return load_sheet(read_attached_json(path) if content.startswith(b"%PDF-") else content, path.name)
 
 

@@ -26,13 +26,13 @@ _phi = NormalDist().cdf
 class Fault:
     """A judge with one fault: the clean judge's dials but for some.
 
-    ``shows`` are the keys that must show it; ``design`` is one that can.
+    ``shows`` are the keys that must show it; ``design`` is one that can, for each key by far more than chance allows.
     """
 
     name: str
     changes: Mapping[str, float]
     shows: tuple[str, ...]
-    design: str = "standard"
+    design: str = "full"
 
     @property
     def dials(self) -> Dials:
@@ -43,15 +43,13 @@ class Fault:
 _COIN = {"sensitivity": 0.0, "criterion": 0.0, "vacuum_criterion": 0.0}
 FAULTS = (
     Fault(name="dark current", changes={"vacuum_criterion": 1.5}, shows=("dark_current",)),
-    Fault(name="position", changes={"position": 0.6}, shows=("position", "positional_false_preference")),
+    Fault(name="position", changes={"position": 0.8}, shows=("position", "positional_false_preference")),
     Fault(name="surface", changes={"surface": 0.8, "noise": 0.6}, shows=("stable_cross_sensitivity",)),
     Fault(name="criterion", changes={"criterion": 1.2}, shows=("criterion",)),
     Fault(name="length", changes={"length": 2.0}, shows=("length_slope",)),
     Fault(name="filler", changes={"filler": 2.5}, shows=("filler_slope",)),
-    *(
-        Fault(name=channel, changes={channel: 0.8}, shows=(f"channel_slope@{channel}",), design="full")
-        for channel in CHANNELS
-    ),
+    *(Fault(name=channel, changes={channel: 0.8}, shows=(f"channel_slope@{channel}",)) for channel in CHANNELS),
+    Fault(name="wording", changes={"wording": 0.4}, shows=("channel_intercept",)),
     Fault(name="lapse", changes={"lapse_rate": 0.15}, shows=("p_correct_5", "dark_current")),
     Fault(name="call noise", changes={"noise": 2.0}, shows=("resolution",)),
     Fault(name="coin flip", changes=_COIN, shows=("resolution", "dark_current", "p_correct_5")),
@@ -80,6 +78,7 @@ def true_values(dials: Dials, readings: Readings) -> dict[str, float]:
         "filler_slope": dials.filler,
         "invalid_rate": dials.invalid_rate,
         **{f"channel_slope@{channel}": float(getattr(dials, channel)) for channel in CHANNELS},
+        "channel_intercept": dials.wording,
     }
     if not dials.lapse_rate:
         values["resolution"] = dials.sensitivity
@@ -91,7 +90,7 @@ def true_values(dials: Dials, readings: Readings) -> dict[str, float]:
 def _in_standard_deviations(dials: Dials) -> Dials:
     """The same judge with its evidence in standard deviations of a reading, the unit of a sheet."""
     sd = hypot(dials.surface, dials.noise)
-    scaled = ("sensitivity", "criterion", "position", "surface", "noise", "length", "filler", *CHANNELS)
+    scaled = ("sensitivity", "criterion", "position", "surface", "noise", "length", "filler", "wording", *CHANNELS)
     vacuum = None if dials.vacuum_criterion is None else dials.vacuum_criterion / sd
     return replace(dials, **{name: getattr(dials, name) / sd for name in scaled}, vacuum_criterion=vacuum)
 
@@ -111,11 +110,14 @@ def _p_correct(dials: Dials, delta_q: int) -> float:
 
 
 def _of_equal_pairs(dials: Dials, readings: Readings) -> dict[str, float]:
-    """Decomposition and self-consistency of equal answers, averaged over those that were shown."""
+    """Decomposition and self-consistency of equal answers, averaged over those that were shown.
+
+    Answer b of such a pair is in the second wording, so that a liking for it is a stable preference for b.
+    """
     same = readings.of_probe("same_quality", "same_subset")
     once = same.where((same.order == 0) & (same.repeat == 0))
     again = np.isin(once.stimulus, same.stimulus[same.repeat > 0])
-    pulls = dials.length * (once.length_a - once.length_b) / 100
+    pulls = dials.length * (once.length_a - once.length_b) / 100 - dials.wording
     cells = [_cells(dials, mean=pull, position=dials.position) for pull in pulls]
     # Two calls in one order share the sign of the position, as two orders share that of a difference in content.
     repeated = [

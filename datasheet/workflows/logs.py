@@ -13,6 +13,7 @@ from datasheet.exchange.verdict_log import write_verdict_log
 from datasheet.prompts import PARSER, PromptVariant, parse
 from datasheet.records import LabelLogProbabilities
 from datasheet.trials.log import TrialLog
+from datasheet.workflows.analyze import LOG_SUFFIXES, is_trial_log
 from datasheet.workflows.context import LOG_NAME
 from datasheet.workflows.logged import reading_row, variant_of
 
@@ -29,9 +30,26 @@ def log_path(source: Path) -> Path:
 
 
 def verify(source: Path) -> list[str]:
-    """Faults of a trial log, one sentence each."""
-    with TrialLog.read(log_path(source)) as log:
+    """Faults of a trial log, one sentence each.
+
+    Raises
+    ------
+    UsageError
+        The file is no trial log.
+    """
+    with TrialLog.read(_trial_log(source)) as log:
         return log.verify()
+
+
+def _trial_log(source: Path) -> Path:
+    """The trial log of a source; a file of another kind is refused with what reads it."""
+    path = log_path(source)
+    if not path.is_file() or not path.stat().st_size or is_trial_log(path):
+        return path
+    reads = "`datasheet analyze` reads verdict logs, and checks them" if path.suffix.lower() in LOG_SUFFIXES else ""
+    raise UsageError(
+        f"{path} is no trial log: expected the {LOG_NAME} of a build, or its folder{f'; {reads}' if reads else ''}"
+    )
 
 
 def export(source: Path, target: Path, *, raw: bool = True, force: bool = False) -> int:
@@ -47,7 +65,7 @@ def export(source: Path, target: Path, *, raw: bool = True, force: bool = False)
     UsageError
         The target exists, and ``force`` is not given.
     """
-    path = log_path(source)
+    path = _trial_log(source)
     if target.exists() and path.exists() and target.samefile(path):
         raise UsageError(f"{target} is the log itself: name another file")
     if target.exists() and not force:

@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from datasheet.analysis.budget import Budget, Orders, effective_degrees_of_freedom, win_rate_budget
+from datasheet.analysis.budget import Budget, Orders, Study, effective_degrees_of_freedom, win_rate_budget
+from datasheet.analysis.characterise import BUDGET_STUDIES
 from datasheet.analysis.evidence import Parameters
 
 MID = Parameters(
@@ -30,17 +31,8 @@ def budget(
 ) -> Budget:
     covariance = np.zeros((5, 5))
     covariance[-3, -3] = u_log_c**2
-    return win_rate_budget(
-        parameters,
-        covariance,
-        degrees_of_freedom=TASKS - 1,
-        n_prompts=n_prompts,
-        quality_mean=quality_mean,
-        quality_sd=quality_sd,
-        orders=orders,
-        repeats=repeats,
-        n_outcomes=n_outcomes,
-    )
+    study = Study(n_prompts=n_prompts, quality_mean=quality_mean, quality_sd=quality_sd, orders=orders, repeats=repeats)
+    return win_rate_budget(parameters, covariance, study, degrees_of_freedom=TASKS - 1, n_outcomes=n_outcomes)
 
 
 def drawn_win_rates(
@@ -92,6 +84,92 @@ def test_uncertainty_is_the_spread_of_drawn_win_rates(case: str) -> None:
     assert found.standard_uncertainty == pytest.approx(float(drawn.std(ddof=1)), rel=0.1)
     # The mean is of the first order in the criterion, whose own spread bends it a little.
     assert found.win_rate == pytest.approx(float(drawn.mean()), abs=0.005)
+
+
+OBSERVERS = {
+    "mid": MID,
+    "led by position": replace(MID, position=1.5, criterion=0.1),
+    "conservative": replace(MID, criterion=1.4, resolution=1.6, correlation=0.2),
+}
+
+
+@pytest.mark.parametrize("study", BUDGET_STUDIES, ids=lambda study: f"{study.better_share:.0%}-{study.orders}")
+@pytest.mark.parametrize("observer", OBSERVERS)
+def test_the_protocols_of_a_sheet_hold_against_drawn_win_rates(observer: str, study: Study) -> None:
+    how = {name: getattr(study, name) for name in ("n_prompts", "quality_mean", "quality_sd", "orders")}
+    found = budget(OBSERVERS[observer], u_log_c=0.1, **how)
+    drawn = drawn_win_rates(OBSERVERS[observer], u_log_c=0.1, **how)
+    assert found.standard_uncertainty == pytest.approx(float(drawn.std(ddof=1)), rel=0.1)
+    assert found.win_rate == pytest.approx(float(drawn.mean()), abs=0.005)
+
+
+def test_the_protocols_are_one_order_and_both_of_unequal_and_equal_systems() -> None:
+    assert [(round(study.better_share, 12), study.orders) for study in BUDGET_STUDIES] == [
+        *((0.6, 1), (0.6, 2), (0.5, 1), (0.5, 2)),
+    ]
+    unequal = budget(MID, u_log_c=0.1, quality_mean=BUDGET_STUDIES[0].quality_mean, orders=1)
+    assert all(line.contribution > 0 for line in unequal.lines)
+
+
+def drawn_readings(
+    parameters: Parameters, study: Study, rng: np.random.Generator, n: int, *, slots: float | None = None
+) -> dict[str, np.ndarray[tuple[int], np.dtype[np.float64]]]:
+    """Scores of two readings each of many prompts that share the prompt, then the preference, then the order too."""
+
+    def drawn(scale: float = 1.0) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+        return scale * rng.standard_normal(n)
+
+    def slot() -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+        return rng.choice([1.0, -1.0], n) if slots is None else np.full(n, slots)
+
+    slope = parameters.resolution * np.exp(parameters.task_spread * rng.standard_normal(n))
+    quality = slope * (study.quality_mean + study.quality_sd * rng.standard_normal(n))
+    surface, noise = np.sqrt(parameters.correlation), np.sqrt(1 - parameters.correlation)
+    stable, first = drawn(surface), slot()
+
+    def score(preference: np.ndarray, shown: np.ndarray) -> np.ndarray:
+        evidence = quality + preference + parameters.position * shown + drawn(noise)
+        return ((evidence > parameters.criterion) * 1.0 + (evidence > -parameters.criterion)) / 2
+
+    return {
+        "reading": score(stable, first),
+        "prompt": score(drawn(surface), slot()),
+        "preference": score(stable, slot()),
+        "order": score(stable, first),
+    }
+
+
+@pytest.mark.parametrize("observer", OBSERVERS)
+def test_each_line_is_a_difference_of_drawn_covariances(observer: str) -> None:
+    """Two readings of a prompt vary together by what they share: the lines are what each further share adds."""
+    study, parameters = BUDGET_STUDIES[0], OBSERVERS[observer]
+    drawn = drawn_readings(parameters, study, np.random.default_rng(4), 4_000_000)
+    together = [float(np.cov(drawn["reading"], drawn[name])[0, 1]) for name in ("prompt", "preference", "order")]
+    expected = np.diff([0.0, *together, float(drawn["reading"].var())])
+    how = {name: getattr(study, name) for name in ("n_prompts", "quality_mean", "quality_sd", "orders")}
+    found = budget(parameters, **how)
+    for line, variance in zip(found.lines, expected, strict=False):
+        # A line that is a thousandth of the whole is not resolved to a tenth by any number of draws.
+        slack = 0.001 * found.standard_uncertainty**2
+        assert line.contribution**2 == pytest.approx(variance / study.n_prompts, rel=0.1, abs=slack), line.name
+
+
+@pytest.mark.parametrize("observer", OBSERVERS)
+def test_a_system_that_is_always_first_gains_what_drawn_readings_say(observer: str) -> None:
+    study, parameters = BUDGET_STUDIES[0], OBSERVERS[observer]
+    rng, n = np.random.default_rng(8), 400_000
+    first, any_slot = (drawn_readings(parameters, study, rng, n, slots=slots)["reading"] for slots in (1.0, None))
+    how = {name: getattr(study, name) for name in ("n_prompts", "quality_mean", "quality_sd", "orders")}
+    error = float(first.mean() - any_slot.mean())
+    assert budget(parameters, **how).always_first_error == pytest.approx(error, abs=0.004)
+
+
+def test_a_perfect_judge_reads_the_share_of_better_answers() -> None:
+    sharp = replace(MID, resolution=500.0, position=0.0, task_spread=0.0)
+    study = BUDGET_STUDIES[1]
+    found = budget(sharp, quality_mean=study.quality_mean, orders=2)
+    assert found.win_rate == pytest.approx(study.better_share, abs=0.002)
+    assert Study(n_prompts=2, quality_mean=0.0, quality_sd=0.0).better_share == 0.5
 
 
 def test_expanded_uncertainty_covers() -> None:

@@ -182,6 +182,18 @@ def test_what_each_degenerate_log_can_and_can_not_say() -> None:
         assert (estimate.status, estimate.low, estimate.high, estimate.reason) == ("measured", None, None, ONE_TASK)
 
 
+def test_a_judge_that_may_tie_and_never_does_is_measured_however_many_its_readings() -> None:
+    """Its criterion runs to the edge of where the search goes, which is no failure to converge."""
+    readings = drawn(shown("full"), replace(OBSERVERS["mid"], c=0.0), 0.0, np.random.default_rng(1))
+    found = measure(readings)
+    assert found.fit is not None
+    assert found.fit.converged
+    assert (found.estimates["criterion"].status, found.estimates["criterion"].low) == ("bounded", None)
+    resolution = found.estimates["resolution"]
+    assert resolution.low is not None
+    assert resolution.low < 0.6 < resolution.high  # type: ignore[operator]
+
+
 def test_a_prompt_without_ties_has_no_criterion() -> None:
     rows = [row for row in LLAMA8B if row.outcome != "tie"]
     estimates = measured(Readings.from_rows(rows, ties_allowed=False))

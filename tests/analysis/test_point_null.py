@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from observers import OBSERVERS, drawn, structure
+from scipy.stats import binom
 from statsmodels.stats.proportion import proportions_ztest
 
 from datasheet.analysis.intervals import ClusteredShare, clustered_share
 from datasheet.analysis.model import measure
-from datasheet.analysis.point_null import parameter_p, share_p
+from datasheet.analysis.point_null import parameter_p, rare_share_p, share_p
 
 FIT = measure(drawn(structure("paper"), OBSERVERS["mid"], 0.0, np.random.default_rng(4)))
 
@@ -38,6 +39,21 @@ def test_a_value_without_spread_is_met_or_not(hits: int, value: float, p: float)
 def test_one_task_tests_nothing() -> None:
     share = ClusteredShare(share=0.5, n=10, n_clusters=1, design_effect=1.0, independent=False)
     assert share_p(share, 0.5) is None
+    assert rare_share_p(share, 0.01) is None
+
+
+@pytest.mark.parametrize(("hits", "value"), [(79, 0.99995), (80, 0.99995), (1, 1e-6), (0, 1e-6), (3, 0.01), (80, 0.97)])
+def test_a_share_of_rare_readings_is_tested_exactly(hits: int, value: float) -> None:
+    """Twice the smaller tail of scipy's own binomial."""
+    share = clustered_share(np.repeat([1.0, 0.0], [hits, 80 - hits]), np.ones(80))
+    tails = (binom.cdf(hits, 80, value), binom.sf(hits - 1, 80, value))
+    assert rare_share_p(share, value) == pytest.approx(min(1.0, 2 * min(tails)))
+
+
+@pytest.mark.parametrize("value", [0.0, 0.2, 0.5, 1.0])
+def test_a_share_of_readings_that_are_not_rare_has_the_score_test(value: float) -> None:
+    share = clustered_share(np.repeat([1.0, 0.0], [30, 50]), np.ones(80))
+    assert rare_share_p(share, value) == share_p(share, value)
 
 
 @pytest.mark.parametrize("key", ["resolution", "criterion", "position"])

@@ -88,7 +88,27 @@ def test_what_is_counted() -> None:
     assert consistency.n == unstable.n == 5
     assert consistency.share == pytest.approx((1 + 1 / 3 + 0 + 1 + 0) / 5)
     assert unstable.share == pytest.approx(3 / 5)
-    assert unstable_presentations(readings) == 3
+    assert len(unstable_presentations(readings)) == 3
+
+
+def test_unstable_presentations_are_listed_the_least_agreed_on_first() -> None:
+    readings = repeated(["fff", "fft", "fts", "t-", "-fs", "ffffs", "stf"])
+    found = unstable_presentations(readings)
+    names = [found.shown.stimulus_ids[code] for code in found.shown.stimulus]
+    # No two of fts, fs and stf agree; of fft a third of the pairs do, of ffffs three fifths.
+    assert names == ["pair0002", "pair0004", "pair0006", "pair0001", "pair0005"]
+    assert found.tallies.tolist() == [[1, 1, 1], [1, 0, 1], [1, 1, 1], [2, 1, 0], [4, 0, 1]]
+    assert [found.shown.tasks[code] for code in found.shown.task] == ["task00", "task00", "task00", "task01", "task01"]
+
+
+def test_the_two_orders_of_a_stimulus_are_two_presentations() -> None:
+    rows = [
+        ReadingRow(stimulus="s", probe="ladder", arm="prefix", delta_q=1, order=order, repeat=repeat, outcome=outcome)
+        for order, outcomes in (("ba", ("first", "tie")), ("ab", ("tie", "tie")))
+        for repeat, outcome in enumerate(outcomes)
+    ]
+    found = unstable_presentations(Readings.from_rows(rows))
+    assert (found.shown.order.tolist(), found.tallies.tolist()) == ([1], [[1, 1, 0]])
 
 
 def test_within_stimulus_variance_is_the_mean_of_numpys() -> None:
@@ -107,7 +127,7 @@ def test_without_repeats_nothing_is_said() -> None:
         assert unstable_share(readings) is None
         assert within_stimulus_variance(readings) is None
         assert call_noise_share(readings) is None
-        assert unstable_presentations(readings) == 0
+        assert len(unstable_presentations(readings)) == 0
         assert repeats_as_swaps(readings).n_complete == 0
         assert repeats_as_swaps(readings).share("positional_false_preference") is None
 

@@ -18,7 +18,6 @@ from datasheet.analysis.tobit import fit_tobit
 from datasheet.label_columns import LabelColumns
 from datasheet.records import Estimate
 
-HARD = Estimate(estimate=1.5, low=1.0, high=2.0, n=300)
 STEPS = np.repeat([1, 2, 3, 4, 5, 0], [50, 40, 30, 20, 10, 60])  # the published design, in both orders
 OBSERVERS = {
     "mid": (0.6, 0.5, 0.3, 0.4),
@@ -79,7 +78,6 @@ class Ladder:
             delta_q=self.delta_q,
             order=self.order,
             cluster=self.cluster,
-            hard_threshold=HARD,
         )
 
 
@@ -155,7 +153,7 @@ def test_a_fit_that_the_values_leave_open_is_none() -> None:
 def test_planted_observers_come_back(name: str, scale: float, floor: float) -> None:
     k, c, b, _ = OBSERVERS[name]
     found = Ladder(name, scale=scale, floor=floor, copies=30).measured()
-    assert found.usable
+    assert found.normality is not None
     assert abs(off(found.threshold, true_threshold(name))) < 0.05
     assert abs(off(found.resolution, k)) < 0.05
     assert found.position.estimate == pytest.approx(b, abs=0.05)
@@ -196,7 +194,6 @@ def test_the_interval_is_the_delete_a_task_jackknife() -> None:
             delta_q=ladder.delta_q[kept],
             order=ladder.order[kept],
             cluster=ladder.cluster[kept],
-            hard_threshold=HARD,
         )
         deleted.append(part.threshold.estimate or 0.0)
     assert full.threshold.estimate is not None
@@ -207,18 +204,15 @@ def test_the_interval_is_the_delete_a_task_jackknife() -> None:
     assert full.threshold.method == "Tobit, delete-a-task jackknife, t(9)"
 
 
-def test_where_half_is_censored_the_hard_estimate_stands() -> None:
+def test_where_half_is_censored_nothing_soft_is_given() -> None:
     found = Ladder("saturated", scale=0.15, floor=1e-4).measured()
     assert found.censored_share is not None
     assert found.censored_share > 0.5
-    assert not found.usable
-    assert found.preferred_threshold == HARD
+    assert found.normality is None
     for absent in (found.resolution, found.position, found.criterion, found.threshold):
         assert absent.status == "undetermined"
         assert "hard verdicts say more" in absent.reason
-    soft = Ladder("mid", scale=0.4, floor=1e-6).measured()
-    assert soft.preferred_threshold == soft.threshold
-    assert soft.hard_threshold == HARD
+    assert Ladder("mid", scale=0.4, floor=1e-6).measured().threshold.status == "measured"
 
 
 def test_a_value_below_the_tested_steps_is_flagged() -> None:
@@ -256,7 +250,6 @@ def test_censoring_leaves_normal_residuals_normal_and_outliers_show() -> None:
         delta_q=heavy.delta_q,
         order=heavy.order,
         cluster=heavy.cluster,
-        hard_threshold=HARD,
     )
     assert outlying.normality is not None
     assert outlying.normality < 0.99
@@ -269,7 +262,6 @@ def small(labels: LabelColumns, tasks: int = 3, *, ties_allowed: bool = True) ->
         delta_q=(np.arange(n) % 4).astype(np.int32),
         order=(np.arange(n) // 4 % 2).astype(np.int32),
         cluster=(np.arange(n) % tasks).astype(np.int32),
-        hard_threshold=HARD,
         ties_allowed=ties_allowed,
     )
 
@@ -306,7 +298,7 @@ def test_one_task_has_no_interval_and_says_so() -> None:
     assert "one task only" in found.resolution.reason
 
 
-def test_calls_without_any_label_are_counted_apart() -> None:
+def test_calls_without_candidates_are_in_no_number() -> None:
     whole = made(48)
     blank = np.arange(48) >= 40
     found = small(
@@ -315,25 +307,27 @@ def test_calls_without_any_label_are_counted_apart() -> None:
             floor=np.where(blank, np.nan, whole.floor),
         )
     )
-    assert (found.n_calls, found.n_unread, found.resolution.n) == (40, 8, 40)
+    assert (found.n_calls, found.resolution.n) == (40, 40)
     none = small(LabelColumns(**dict.fromkeys(("first", "tie", "second"), np.full(4, -inf)), floor=np.full(4, np.nan)))
-    assert (none.resolution.status, none.n_unread, none.label_mass) == ("not_measured", 4, None)
+    assert (none.resolution.status, none.n_calls, none.censored_share) == ("not_measured", 0, None)
     assert "ask the judge for log-probabilities" in none.resolution.reason
-    assert none.preferred_threshold == HARD
 
 
-def test_a_call_that_lists_neither_answer_is_censored() -> None:
+@pytest.mark.parametrize("tie", [-2.0, -inf])
+def test_a_call_that_lists_neither_answer_is_censored(tie: float) -> None:
+    """Whether it lists a tie, or no label at all."""
     whole = made(48)
     only_tie = np.arange(48) < 16
     found = small(
         LabelColumns(
             first=np.where(only_tie, -inf, whole.first),
-            tie=whole.tie,
+            tie=np.where(only_tie, tie, whole.tie),
             second=np.where(only_tie, -inf, whole.second),
             floor=whole.floor,
         )
     )
-    assert (found.censored_share, found.n_sideless, found.usable) == (1 / 3, 16, True)
+    assert (found.n_calls, found.censored_share) == (48, 1 / 3)
+    assert found.normality is not None
     beside = small(replace(whole, **{name: getattr(whole, name)[16:] for name in ("first", "tie", "second", "floor")}))
     assert found.resolution.estimate == pytest.approx(beside.resolution.estimate)
 
@@ -359,7 +353,6 @@ def test_other_differences_between_the_answers_are_no_resolution() -> None:
             delta_q=ladder.delta_q,
             order=ladder.order,
             cluster=ladder.cluster,
-            hard_threshold=HARD,
             covariates=covariates,
         )
         assert found.resolution.estimate is not None
@@ -392,7 +385,6 @@ def test_a_call_that_was_repeated_counts_once() -> None:
         delta_q=ladder.delta_q[rows],
         order=ladder.order[rows],
         cluster=ladder.cluster[rows],
-        hard_threshold=HARD,
         weight=weight,
     )
     for name in ("resolution", "position", "criterion", "threshold"):

@@ -64,7 +64,7 @@ def by_quadrature(table: PairTable, task: int, tau: float) -> float:
     return peak + float(np.log(area))
 
 
-@pytest.mark.parametrize(("pairs", "tau"), [(15, 0.2), (200, 0.3), (2000, 0.5), (2000, 1.0)])
+@pytest.mark.parametrize(("pairs", "tau"), [(15, 0.2), (200, 0.3), (400, 0.6), (2000, 0.5), (2000, 1.0)])
 def test_likelihood_of_a_task_is_its_integral(pairs: int, tau: float) -> None:
     table = drawn(np.random.default_rng(3), tasks=2, pairs=pairs, tau=tau)
     theta = np.array([K, B, np.log(C), np.log(RHO / (1 - RHO)), np.log(tau)])
@@ -87,7 +87,7 @@ def test_gradient_is_that_of_the_sum(tau: float) -> None:
 
 def test_averaging_a_known_function() -> None:
     """E exp(s z) = exp(s²/2) for a standard normal z."""
-    average = TaskAverage.fitting(most_pairs=1, task_spread=0.3)
+    average = TaskAverage.for_pairs(1)
     slope = np.array([0.5, -1.0])
     values, _ = average(slope[:, None] * average.nodes - 9)
     assert values + 9 == pytest.approx(slope**2 / 2, abs=1e-3)
@@ -106,3 +106,14 @@ def test_intervals_hold_with_many_pairs_a_task(pairs: int) -> None:
     assert resolution >= 34  # of 40 at .95, fewer in one run of 1,000
     sampling_sd = K * tau / np.sqrt(tasks)
     assert abs(np.mean(errors)) < 3 * sampling_sd / np.sqrt(logs)
+
+
+def test_a_mode_is_found_wherever_it_lies() -> None:
+    """A log whose task spread lies where a rule that depends on the spread would change its nodes."""
+    for tau in (0.3, 0.32, 0.6, 0.64):
+        table = drawn(np.random.default_rng(135), tasks=20, pairs=600, tau=tau)
+        fits = [
+            fit_measurement(table, start=np.array([K, B, np.log(C), -0.4, np.log(spread)])) for spread in (0.2, tau, 1)
+        ]
+        assert all(fit.converged for fit in fits)
+        assert np.ptp([fit.theta for fit in fits], axis=0).max() < 1e-3

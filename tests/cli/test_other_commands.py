@@ -15,6 +15,7 @@ from command import Command
 from loopback import LoopbackServer, verdict
 from stimulus.banks import bank_tables, make_bank, to_toml
 
+from datasheet.analysis.profile import Limits
 from datasheet.cli import datasheet
 
 HEAVY = ("numpy", "scipy", "statsmodels", "jinja2", "weasyprint", "aiohttp", "jsonschema", "pypdf")
@@ -151,6 +152,34 @@ def test_what_is_no_log_is_refused(command: Command) -> None:
     Path("not.sqlite").write_text("hello", encoding="utf-8")
     assert command("log", "verify", "not.sqlite").code == 2
     assert command("log", "verify", "nowhere").code == 2
+
+
+def test_a_verdict_log_is_sent_to_the_command_that_reads_it(command: Command) -> None:
+    Path("v.jsonl").write_text('{"pair": "p", "order": "ab", "verdict": "tie", "probe": "vacuum"}\n', encoding="utf-8")
+    for arguments in (("log", "verify", "v.jsonl"), ("log", "export", "v.jsonl", "w.jsonl")):
+        run = command(*arguments)
+        assert run.code == 2
+        assert "v.jsonl is no trial log: expected the trials.sqlite of a build" in run.err
+        assert "`datasheet analyze` reads verdict logs" in run.err
+        assert "--out" not in run.err
+    Path("notes.txt").write_text("hello", encoding="utf-8")
+    assert "analyze" not in command("log", "verify", "notes.txt").err
+
+
+def test_a_page_for_a_browser_is_not_taken_for_a_broken_sheet(command: Command) -> None:
+    command("build", "--design", "quick", "--out", "X")
+    run = command("show", "X/datasheet.html")
+    assert run.code == 2
+    assert "X/datasheet.html is a page for a browser" in run.err
+    assert "datasheet.json or datasheet.pdf beside it, or their folder" in run.err
+    assert "JSON:" not in run.err
+
+
+def test_the_template_names_every_limit_with_its_default(command: Command) -> None:
+    assert command("init").code == 0
+    written = Path("datasheet.toml").read_text(encoding="utf-8")
+    offered = tomllib.loads(re.sub("^# ?", "", written[written.index("# [limits]") :], flags=re.MULTILINE))
+    assert offered["limits"] == Limits().as_dict()
 
 
 def test_documents_again_from_any_form(command: Command) -> None:

@@ -116,6 +116,19 @@ def test_a_length_unit_is_text(path: Path) -> None:
     assert "log.jsonl line 1: 'length_unit' should be text" in fault_of(path, header(length_unit=["words"]), ROW)
 
 
+def test_a_unit_of_lengths_that_is_taken_for_words_is_told(path: Path) -> None:
+    said = "The log gives lengths and no length_unit in its first line: they are taken to be in words."
+    for fields, row, told in (
+        ({}, {"length_a": 9}, True),
+        ({"length_unit": "tokens"}, {"length_a": 9}, False),
+        ({}, {}, False),
+    ):
+        write_verdict_log(path, fields, [ROW | row])
+        readings = read_verdict_log(path).readings
+        assert (said in readings.notes) == told
+        assert readings.length_unit == fields.get("length_unit", "words")
+
+
 def test_dates_and_times_that_are_none_are_left_aside(path: Path) -> None:
     dates = ["2026-11-30T12:00:00Z", "2026-99-30T12:00:00Z", "2026-11-30T25:00:00Z", "yesterday"]
     rows = [{**ROW, "pair": str(number), "at": date, "latency_s": 1} for number, date in enumerate(dates)]

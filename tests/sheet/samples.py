@@ -24,6 +24,8 @@ _SAMPLES: dict[str, dict[str, Any]] = {
     "few": {"tasks": 3, "arms": ()},
     "taskless": {"tasks": 3, "arms": (), "simulated": False, "named": False},
     "real": {"tasks": 3, "arms": (), "simulated": False},
+    "one_order": {"tasks": 6, "orders": ("ab",), "length_unit": "tokens"},
+    "repeated": {"tasks": 8, "repeats": 3},
     "hostile": {"tasks": 3, "arms": (HOSTILE,), "hostile": HOSTILE},
 }
 
@@ -49,12 +51,19 @@ def make_sheet(
     simulated: bool = True,
     named: bool = True,
     hostile: str = "",
+    orders: Sequence[str] = ("ab", "ba"),
+    length_unit: str = "words",
+    repeats: int = 1,
 ) -> dict[str, Any]:
     """A sheet; ``named`` is whether the log gives tasks, bank, prompt and the judge's id."""
     observer = Observer(resolution=resolution, criterion=criterion, ties_allowed=ties_allowed)
-    rows = list(_rows(observer, tasks=tasks, arms=arms, invalid=hostile or "no_verdict"))
+    rows = [
+        row
+        for row in _rows(observer, tasks=tasks, arms=arms, invalid=hostile or "no_verdict", repeats=repeats)
+        if row.order in orders
+    ]
     rows = rows if named else [replace(row, task=None) for row in rows]
-    readings = Readings.from_rows(rows, ties_allowed=ties_allowed)
+    readings = Readings.from_rows(rows, ties_allowed=ties_allowed, length_unit=length_unit)
     context = _context(simulated, ties_allowed, hostile)
     return build_sheet(characterise(readings), readings, context if named else _unnamed(context))
 
@@ -77,14 +86,14 @@ class Observer:
                 yield order, "first" if toward_first > 0 else "second"
 
 
-def _rows(observer: Observer, *, tasks: int, arms: Sequence[str], invalid: str) -> Iterator[ReadingRow]:
+def _rows(observer: Observer, *, tasks: int, arms: Sequence[str], invalid: str, repeats: int) -> Iterator[ReadingRow]:
     pairs = [("vacuum", kind, 0, ("ab",)) for kind in ("empty", "whitespace", "identical")]
     pairs += [("same_quality", "same_subset", 0, ("ab", "ba"))] * 6
     pairs += [("ladder", "prefix", high - low, ("ab", "ba")) for high in range(6) for low in range(high)]
     pairs += [("ladder", arm, delta_q, ("ab",)) for arm in arms for delta_q in (1, 2, 3)]
     for task in range(tasks):
         for place, (probe, arm, delta_q, orders) in enumerate(pairs):
-            for order, outcome in observer.readings(delta_q, orders):
+            for nth, (order, outcome) in enumerate(observer.readings(delta_q, orders * repeats)):
                 lost = task == 0 and place == len(pairs) - 1
                 yield ReadingRow(
                     stimulus=f"{task}-{place}",
@@ -92,6 +101,7 @@ def _rows(observer: Observer, *, tasks: int, arms: Sequence[str], invalid: str) 
                     arm=arm,
                     task=f"task{task:02}",
                     order=order,
+                    repeat=nth // len(orders),
                     outcome=None if lost else outcome,
                     invalid=invalid if lost else None,
                     delta_q=None if probe == "vacuum" else delta_q,

@@ -9,6 +9,7 @@ import pytest
 from sheet.samples import HOSTILE, make_sheet, sample
 
 from datasheet.errors import RenderError
+from datasheet.sheet.facts import MOST_UNSTABLE
 from datasheet.sheet.html import render_html, render_print_html
 
 SAMPLES = ("careful", "bounded", "never_tie", "few", "real", "taskless", "hostile")
@@ -333,6 +334,57 @@ def test_the_confirmatory_family_and_the_budget_are_printed() -> None:
     page = render_html(sample("careful"))
     for statement in ("DC ≤ 0.050", "SCS ≤ 0.100", "PFP ≤ 0.250", "k = 0.000", "c ≤ 0.319"):
         assert statement in page
-    assert "Uncertainty budget of a win rate over 100 prompts" in page
     never = render_html(sample("never_tie"))
     assert "not tested" in never
+
+
+@pytest.mark.parametrize("render", [render_html, printed])
+def test_the_budgets_stand_side_by_side(render: Any) -> None:
+    sheet = sample("careful")
+    text = Page(render(sheet)).text
+    assert "Uncertainty budget of a win rate over 100 prompts, a tie counting half" in text
+    for head in (
+        "60% better, one order",
+        "60% better, both orders",
+        "50% better, one order",
+        "50% better, both orders",
+    ):
+        assert head in text
+    for place, name in enumerate(("sampling", "surface", "order", "repeat", "criterion")):
+        numbers = "".join(f"{budget['lines'][place]['contribution']:.4f}" for budget in sheet["budgets"])
+        assert name in text
+        assert numbers in text
+    for name in ("win_rate", "standard_uncertainty", "expanded_uncertainty"):
+        assert "".join(f"{budget[name]:.3f}" for budget in sheet["budgets"]) in text
+    assert sheet["budgets"][0]["lines"][2]["contribution"] > 0
+    assert sheet["budgets"][1]["lines"][2]["contribution"] == 0
+    error = sheet["budgets"][0]["always_first_error"]
+    assert f"error (not in u) where one system is always shown first{error:.3f}–" in text
+    assert sample("one_order")["budgets"] == []
+    assert "Uncertainty budget" not in Page(render(sample("one_order"))).text
+
+
+@pytest.mark.parametrize("render", [render_html, printed])
+def test_what_was_not_read_the_same_each_time_is_listed(render: Any) -> None:
+    sheet = sample("repeated")
+    table = sheet["unstable"]
+    n = sheet["validity"]["unstable_presentations"]
+    assert {len(column) for column in table.values()} == {n}
+    assert n > MOST_UNSTABLE
+    text = Page(render(sheet)).text
+    assert f"({MOST_UNSTABLE} of {n}; datasheet.json lists all" in text
+    counts = [(table["first"][row], table["tie"][row], table["second"][row]) for row in range(n)]
+    assert all(sorted(count)[1] > 0 for count in counts)
+    for row, count in enumerate(counts[:MOST_UNSTABLE]):
+        shown = f"{table['stimulus'][row]}{table['task'][row]}{table['order'][row]}"
+        assert shown + "".join(map(str, count)) in text
+    assert "Presentations to look at first" not in Page(render(sample("careful"))).text
+    assert set(sample("careful")["unstable"]) == set(table)
+
+
+@pytest.mark.parametrize("name", [*(name for name in SAMPLES if name != "hostile"), "one_order", "repeated"])
+def test_numbers_are_in_one_style(name: str) -> None:
+    """A zero before the point, and powers of ten as such."""
+    text = Page(render_html(sample(name))).text
+    assert not re.search(r"(?<![\w.])\.\d", text)
+    assert not re.search(r"(?<![\w.])\d(\.\d+)?e-?\d", text)

@@ -7,9 +7,11 @@ from typing import Any
 from sheet.samples import sample
 
 from datasheet.analysis.model import NEEDS_BOTH_ORDERS
+from datasheet.readings import Readings
 from datasheet.records import CHANNELS, Estimate
 from datasheet.sheet.build import characteristic
 from datasheet.sheet.pulls import spectrum
+from datasheet.sheet.scope import scope_of
 
 UNCLEAR = Estimate.absent("undetermined", "the resolution is not clearly apart from 0, so a ratio to it is unbounded")
 NO_CHANNELS = Estimate.absent("not_measured", "needs the channel probe (design full)")
@@ -21,7 +23,8 @@ def measured(estimate: float, half: float = 0.1) -> Estimate:
 
 def sheet_of(**estimates: Estimate) -> dict[str, Any]:
     """A sheet with these characteristics only; ``__`` in a name stands for @."""
-    rows = [characteristic(key.replace("__", "@"), estimate) for key, estimate in estimates.items()]
+    scope = scope_of(Readings.from_rows([]))
+    rows = [characteristic(key.replace("__", "@"), estimate, scope) for key, estimate in estimates.items()]
     return sample("few") | {"characteristics": rows}
 
 

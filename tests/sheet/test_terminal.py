@@ -45,3 +45,13 @@ def test_a_log_without_tasks_has_no_column_for_them() -> None:
     assert heads
     assert not any("tasks" in line for line in heads)
     assert any("tasks" in line for line in render_terminal(sample("careful")).splitlines() if line.startswith("symbol"))
+
+
+def test_what_was_not_read_the_same_each_time_is_listed() -> None:
+    sheet = sample("repeated")
+    first = {name: column[0] for name, column in sheet["unstable"].items()}
+    text = render_terminal(sheet, width=120)
+    assert "Not read the same each time, the most unstable first" in text
+    counts = f"first {first['first']}, tie {first['tie']}, second {first['second']}"
+    assert f"- {first['stimulus']}, task {first['task']}, order {first['order']}: {counts}" in text
+    assert "Not read the same" not in render_terminal(sample("careful"))

@@ -15,6 +15,7 @@ from datasheet.analysis.characterise import characterise
 from datasheet.readings import Readings
 from datasheet.sheet.build import characteristic
 from datasheet.sheet.schema import load_sheet
+from datasheet.sheet.scope import scope_of
 from datasheet.trials.log import TrialLog
 from datasheet.trials.runner import RetryPolicy
 
@@ -56,8 +57,9 @@ def test_the_default_build_is_a_stamped_simulated_sheet(command: Command) -> Non
 def test_every_figure_follows_from_the_embedded_readings(command: Command) -> None:
     command("build", "--design", "quick", "--out", "sheet", "--no-render")
     sheet = sheet_in("sheet")
-    found = characterise(Readings.from_columns(sheet["readings"]))  # type: ignore[arg-type]
-    assert sheet["characteristics"] == [characteristic(key, value) for key, value in found.estimates.items()]
+    readings = Readings.from_columns(sheet["readings"])  # type: ignore[arg-type]
+    found, scope = characterise(readings), scope_of(readings)
+    assert sheet["characteristics"] == [characteristic(key, value, scope) for key, value in found.estimates.items()]
     assert sheet["profile"]["name"] == found.profile.name  # type: ignore[index]
 
 

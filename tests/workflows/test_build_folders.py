@@ -59,6 +59,29 @@ def test_a_folder_never_holds_two_sheets(command: Command) -> None:
     assert Path("X/datasheet.pdf").stat().st_mtime_ns == kept
 
 
+def test_a_larger_sheet_is_not_replaced_in_silence(command: Command) -> None:
+    quiet = command("build", "--design", "quick", "--out", "X", "--no-render")
+    assert "is replaced" not in quiet.err + command("build", "--design", "paper", "--out", "X", "--no-render").err
+    run = command("build", "--design", "quick", "--out", "X", "--no-render")
+    assert "the sheet that was here (design paper, 450 readings) is replaced by one of 110" in run.err
+    assert "to have it again, run with the same --out: datasheet build" in run.err
+    again = command("build", "--design", "paper", "--out", "X", "--no-render")
+    assert "450 calls, 450 of them already in X" in again.err
+    assert "is replaced" not in again.err
+    assert "is replaced" not in command("build", "--design", "paper", "--out", "X", "--no-render").err
+
+
+def test_a_sheet_of_another_judge_is_not_replaced_in_silence(command: Command) -> None:
+    row = {"pair": "p", "order": "ab", "verdict": "tie", "probe": "vacuum", "judge": "one"}
+    Path("one.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
+    Path("other.jsonl").write_text(json.dumps(row | {"judge": "other"}) + "\n", encoding="utf-8")
+    assert "is replaced" not in command("analyze", "one.jsonl", "--out", "X").err
+    run = command("analyze", "other.jsonl", "--out", "X")
+    assert "the sheet of one that was here (design not given, 1 readings) is replaced" in run.err
+    Path("X/datasheet.json").write_text('{"judge": []}', encoding="utf-8")
+    assert "is replaced" not in command("analyze", "one.jsonl", "--out", "X").err
+
+
 def test_documents_are_written_all_or_none(command: Command) -> None:
     command("build", "--design", "quick", "--out", "X")
     before = {path.name: path.read_bytes() for path in Path("X").iterdir()}

@@ -18,10 +18,11 @@ from datasheet.analysis.derived import threshold
 from datasheet.readings import Readings
 from datasheet.sheet.build import characteristic
 from datasheet.sheet.schema import load_sheet
+from datasheet.sheet.scope import scope_of
 from datasheet.trials.log import TrialLog
 
 SOFT = ("resolution@soft", "criterion@soft", "position@soft", "threshold_75@soft")
-DESCRIBED = ("label_mass", "censored_share", "residual_normality")
+DESCRIBED = ("label_mass", "label_agreement", "censored_share", "residual_normality")
 QUALITY = {"sensitivity": 0.6, "criterion": 0.5, "position": 0.3, "surface": 0.6, "noise": 0.8}
 
 
@@ -54,11 +55,28 @@ def test_planted_dials_come_back_with_narrower_limits_than_hard_ones(command: Co
     assert soft["high"] / soft["low"] <= hard["high"] / hard["low"]
     assert found["label_mass"]["estimate"] == pytest.approx(0.995)
     assert found["residual_normality"]["estimate"] > 0.995
-    arms = [sheet["readings"]["arms"][code] for code in sheet["readings"]["arm"]]
-    assert found["label_mass"]["n"] == sum(
-        (probe == 1 or arm == "same_subset") and outcome >= 0
-        for probe, arm, outcome in zip(sheet["readings"]["probe"], arms, sheet["readings"]["outcome"], strict=True)
-    )
+    assert found["label_mass"]["n"] == 1460
+    assert "invalid replies too, smallest 0.000" in found["label_mass"]["method"]
+    assert 0.95 < found["label_agreement"]["estimate"] < 1
+    assert not any("labels_disagree" in found[key]["flags"] for key in SOFT)
+
+
+def test_probabilities_by_content_are_refused_and_the_sheet_says_why(command: Command) -> None:
+    built(command, design="paper", **QUALITY)
+    assert command("log", "export", "X", "log.jsonl").code == 0
+    lines = [json.loads(line) for line in Path("log.jsonl").read_text(encoding="utf-8").splitlines()]
+    for row in lines:
+        if row.get("order") == "ba" and "p_first" in row and "p_second" in row:
+            row["p_first"], row["p_second"] = row["p_second"], row["p_first"]
+    Path("log.jsonl").write_text("\n".join(map(json.dumps, lines)) + "\n", encoding="utf-8")
+    run = command("analyze", "log.jsonl", "--out", "Y")
+    assert run.code == 0, run.err
+    assert "the probabilities are not by slot, as verdicts are" in " ".join(run.out.split())
+    page = Path("Y/datasheet.html").read_text(encoding="utf-8")
+    assert "where answer a is shown second" in page
+    assert "Labels disagree: more than 5% of verdicts have a likelier label in their call" in page
+    found = by_key(json.loads(Path("Y/datasheet.json").read_text(encoding="utf-8")))
+    assert {found[key]["status"] for key in SOFT} == {"undetermined"}
 
 
 @pytest.mark.parametrize("dial", ["length", "filler"])
@@ -86,8 +104,9 @@ def test_the_readout_changes_no_hard_figure(command: Command) -> None:
 
 def test_every_soft_figure_follows_from_the_sheet_and_is_printed(command: Command) -> None:
     sheet = built(command, design="paper", render=True, **QUALITY)
-    found = characterise(Readings.from_columns(sheet["readings"]))
-    assert sheet["characteristics"] == [characteristic(key, value) for key, value in found.estimates.items()]
+    readings = Readings.from_columns(sheet["readings"])
+    found, scope = characterise(readings), scope_of(readings)
+    assert sheet["characteristics"] == [characteristic(key, value, scope) for key, value in found.estimates.items()]
     assert {*SOFT, *DESCRIBED} <= by_key(sheet).keys()
     page = Path("X/datasheet.html").read_text(encoding="utf-8")
     pdf = " ".join(" ".join(page.extract_text() for page in PdfReader("X/datasheet.pdf").pages).split())
