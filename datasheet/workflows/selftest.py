@@ -40,7 +40,7 @@ __all__ = ["Limits", "SelfTest", "Tested", "selftest"]
 
 SIGNIFICANCE = 0.05
 _BANK, _PROMPT, _CONCURRENCY = "english", "default", 64
-_SEEDS_APART, _BISECTIONS = 1_000, 40
+_SEEDS_APART, _BISECTIONS, _FARTHEST = 1_000, 40, 1_000.0
 
 Limits = tuple[float, float]
 
@@ -219,7 +219,7 @@ def _held(fault: Fault, readings: Readings, found: Characterisation, level: floa
 
 
 def inverted(p: Callable[[float], float | None], estimate: Estimate, level: float) -> Limits | None:
-    """The limits between which lie the values that a test does not refute at 1 - level; None where it tests none.
+    """The limits between which lie the values that a test does not refute at 1 - level; None where a side is open.
 
     Parameters
     ----------
@@ -233,10 +233,12 @@ def inverted(p: Callable[[float], float | None], estimate: Estimate, level: floa
     def holds(value: float) -> bool:
         return (p(value) or 0.0) >= 1 - level
 
-    def limit(step: float) -> float:
+    def limit(step: float) -> float | None:
         inside, outside = 0.0, step
         while holds(centre + outside):
             inside, outside = outside, 2 * outside
+            if abs(outside) > _FARTHEST * abs(step):
+                return None
         for _ in range(_BISECTIONS):
             middle = (inside + outside) / 2
             inside, outside = (middle, outside) if holds(centre + middle) else (inside, middle)
