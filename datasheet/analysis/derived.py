@@ -248,7 +248,7 @@ def model_threshold(
     value = float(of(fit.theta))
     gradient = uncertainty.gradient(of)
     if not np.isfinite(value) or not np.isfinite(gradient).all():
-        return Estimate.absent("undetermined", "the fitted curve does not reach .75 within 60 steps", n=fit.n_pairs)
+        return Estimate.absent("undetermined", "the fitted curve does not reach 0.75 within 60 steps", n=fit.n_pairs)
     spread = uncertainty.of_gradient(gradient)
     low, high = exp(value - uncertainty.quantile * spread), exp(min(700.0, value + uncertainty.quantile * spread))
     if exp(value) < 1 and supported_below_1:

@@ -87,7 +87,7 @@ class Diagnostics:
         best, p = self.likeliest_lapses, self.lapses_p
         if best is None or p is None or p >= _LAPSE_LEVEL:
             return ()
-        chance = "p < .001" if p < 0.001 else f"p = {p:.3f}"
+        chance = "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
         most = best.lapse_rate == max(LAPSE_RATES)
         rate = f"{best.lapse_rate:.0%} or more" if most else f"about {best.lapse_rate:.0%}"
         return (

@@ -26,7 +26,7 @@ BY_NAME = {fault.name: fault for fault in FAULTS}
 PLANTED = sum(len(fault.shows) for fault in FAULTS)
 
 
-NEED_THE_FULL_DESIGN = (*CHANNELS, "wording", "call noise")
+NEED_THE_FULL_DESIGN = (*CHANNELS, "wording", "call noise", "dark current")
 
 
 def declared(name: str) -> Fault:
