@@ -219,7 +219,9 @@ def _held(fault: Fault, readings: Readings, found: Characterisation, level: floa
 
 
 def inverted(p: Callable[[float], float | None], estimate: Estimate, level: float) -> Limits | None:
-    """The limits between which lie the values that a test does not refute at 1 - level; None where a side is open.
+    """The limits between which lie the values that a test does not refute at 1 - level.
+
+    None where it tests none, or where a side is open: without a printed limit, or not refuted a thousand times as far.
 
     Parameters
     ----------

@@ -26,11 +26,16 @@ BY_NAME = {fault.name: fault for fault in FAULTS}
 PLANTED = sum(len(fault.shows) for fault in FAULTS)
 
 
-NEED_THE_FULL_DESIGN = (*CHANNELS, "wording", "call noise", "dark current")
+NEED_THE_FULL_DESIGN = (  # for doses, or for a resolution known well enough to be seen off by 30%
+    *CHANNELS,
+    "wording",
+    "call noise",
+    "dark current",
+)
 
 
 def declared(name: str) -> Fault:
-    """A fault, on the design that shows it with the fewest calls."""
+    """A fault, on `standard` where that tells what the tests ask, since it takes a third of the calls."""
     return BY_NAME[name] if name in NEED_THE_FULL_DESIGN else replace(BY_NAME[name], design="standard")
 
 
