@@ -1,7 +1,8 @@
 """How long does the joint model take, all intervals included, beside an ordered probit of the same readings?
 
 The ordered probit of statsmodels (content preferred on ΔQ and which answer was shown first) knows no pairs, no task
-spread and no covariates: it is a yardstick of what fitting these readings costs at all.
+spread and no covariates: it is a yardstick of what fitting these readings costs at all. A judge that is all but
+saturated (`qwen32-like`) or that all but fixes the first slot (`llama-like`) also needs profiles.
 
     python benchmarks/speed/measurement.py
 """
@@ -26,6 +27,11 @@ from observers import OBSERVERS, drawn, structure
 
 ROUNDS = 7
 WANTED_S = {"paper": 0.3}
+LOGS = [
+    *((design, "mid") for design in ("paper", "standard", "full")),
+    ("paper", "qwen32-like"),
+    ("paper", "llama-like"),
+]
 
 
 def seconds(call: Callable[[], object]) -> float:
@@ -50,12 +56,15 @@ def medians(readings: Readings) -> tuple[float, float]:
 
 
 def main() -> None:
-    print(f"{'design':<10} {'readings':>8} {'joint model':>12} {'ordered probit':>15} {'ratio':>6}  wanted")
-    for design in ("paper", "standard", "full"):
-        readings = drawn(structure(design), OBSERVERS["mid"], 0.2, np.random.default_rng(1))
+    print(
+        f"{'design':<10} {'judge':<12} {'readings':>8} {'joint model':>12} {'ordered probit':>15} {'ratio':>6}  wanted"
+    )
+    for design, judge in LOGS:
+        readings = drawn(structure(design), OBSERVERS[judge], 0.2, np.random.default_rng(1))
         ours, theirs = medians(readings)
         wanted = f"<= {WANTED_S[design]} s" if design in WANTED_S else ""
-        print(f"{design:<10} {len(readings):>8,} {ours:>10.3f} s {theirs:>13.3f} s {ours / theirs:>6.2f}  {wanted}")
+        times = f"{ours:>10.3f} s {theirs:>13.3f} s {ours / theirs:>6.2f}"
+        print(f"{design:<10} {judge:<12} {len(readings):>8,} {times}  {wanted}")
 
 
 if __name__ == "__main__":

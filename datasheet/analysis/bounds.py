@@ -28,8 +28,10 @@ _LARGEST_MEAN = 40.0
 """Evidence, in standard deviations, that the longest step of a ladder makes at the edge of the resolution."""
 _LOOSE = 0.5
 """A half width, in sd of evidence or log c, from which priors may matter: they are 2 or 4 wide."""
-_FIRST_STEP = 0.5
-_TOLERANCE = 0.01
+_LONGEST_FIRST_STEP = 1.0
+_TOLERANCE = 0.005
+"""Of the root of the deviance, in standard deviations."""
+_LEAST_STEP = 1e-6
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +40,7 @@ class Bounds:
 
     made: ModelTable
     fit: MeasurementFit
-    _modes: dict[tuple[str, float], Mode] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _modes: dict[str, dict[float, Mode]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @cached_property
     def edges(self) -> dict[str, tuple[float, float]]:
@@ -58,6 +60,14 @@ class Bounds:
     def _best(self) -> Mode:
         return self._mode([self.fit.theta])
 
+    @cached_property
+    def _curvatures(self) -> Numbers:
+        """Of the log posterior at the fit, shape (p,); 0 for what is fixed."""
+        free = self.fit.free
+        curvatures = np.zeros(len(free))
+        curvatures[free] = np.diag(np.linalg.inv(self.fit.covariance[np.ix_(free, free)]))
+        return curvatures
+
     def _mode(self, starts: Sequence[Numbers], *held: str) -> Mode:
         fixed = [name for name, free in zip(self.fit.names, self.fit.free, strict=True) if not free]
         return measurement_mode(
@@ -67,26 +77,44 @@ class Bounds:
             starts=starts,
             lapse_rate=self.fit.lapse_rate,
             without_prior=[name for name in self.edges if name not in held],
+            curvatures=self._curvatures,
         )
 
-    def _held(self, name: str, value: float, near: Mode) -> Mode:
+    def _held(self, name: str, value: float) -> Mode:
         """The mode with a parameter held at a value, searched once."""
-        if (name, value) not in self._modes:
-            self._modes[name, value] = self._mode(self._starts(name, value, near), name)
-        return self._modes[name, value]
+        index = self.fit.names.index(name)
+        known = self._modes.setdefault(name, {float(self._best.theta[index]): self._best})
+        if value not in known:
+            known[value] = self._mode(self._starts(name, value, known), name)
+        return known[value]
 
-    def _starts(self, name: str, value: float, near: Mode) -> list[Numbers]:
-        """Where to begin with a parameter at a value, from a mode near it.
+    def _starts(self, name: str, value: float, known: dict[float, Mode]) -> list[Numbers]:
+        """Where to begin with a parameter at a value: as it goes between two modes, or beyond the nearest one."""
+        below = max((at for at in known if at < value), default=None)
+        above = min((at for at in known if at > value), default=None)
+        if below is None or above is None:
+            nearest = min(known, key=lambda at: abs(at - value))
+            return self._outward(name, value, known[nearest].theta)
+        share = (value - below) / (above - below)
+        between = (1 - share) * known[below].theta + share * known[above].theta
+        likelier = np.array(max(known[below], known[above], key=lambda mode: mode.log_posterior).theta)
+        likelier[self.fit.names.index(name)] = value
+        return [between, likelier]
+
+    def _outward(self, name: str, value: float, theta: Numbers) -> list[Numbers]:
+        """Where to begin farther out than any mode that is known.
 
         Far out, verdicts against the evidence are all equally impossible, and no slope leads back to a ridge. So the
         search also tries what keeps to one: all evidence grown alike, or the band or the position with the resolution.
         """
         index, position, criterion = self.fit.names.index(name), -4, -3
-        start = np.array(near.theta)
+        start = np.array(theta)
         moved = abs(value - start[index]) * max(1.0, float(self.made.table.delta_q.max()))
         before, after = (exp(at) if name == "log_criterion" else at for at in (start[index], value))
+        along = self.fit.covariance[index] / self.fit.covariance[index, index]
+        starts = [start + (value - start[index]) * along]
         start[index] = value
-        starts = [start]
+        starts.append(start)
         if before * after > 0:
             grown = start * np.where(np.arange(len(start)) < len(start) + position + 1, after / before, 1.0)
             grown[criterion] += log(after / before)
@@ -97,57 +125,53 @@ class Bounds:
             wider[criterion] = log(exp(start[criterion]) + moved)
             pulled[position] += moved if start[position] >= 0 else -moved
             starts += [wider, pulled]
-        free = dict(zip(self.fit.names, self.fit.free, strict=True))
-        return [np.where([free[other] for other in self.fit.names], at, self.fit.theta) for at in starts]
+        return [np.where(self.fit.free, at, self.fit.theta) for at in starts]
 
     def deviance(self, name: str, value: float) -> float:
-        """Twice the loss in log likelihood with a parameter held at a value; what has a prior still keeps it."""
-        return self._loss(name, self._held(name, value, self._best))
+        """Twice the loss in log likelihood with a parameter held at a value; what has a prior still keeps it.
 
-    def _loss(self, name: str, mode: Mode) -> float:
-        """Over how much more the tasks' own scores scatter than the model has it, where they do."""
+        Over how much more the tasks' own scores scatter than the model has it, where they do.
+        """
         index = self.fit.names.index(name)
         scatter = 1.0
         if not Uncertainty(fit=self.fit).one_task:
             scatter = max(1.0, float(self.fit.robust_covariance[index, index] / self.fit.covariance[index, index]))
-        return 2 * (self._best.log_posterior - mode.log_posterior) / scatter
+        return max(0.0, 2 * (self._best.log_posterior - self._held(name, value).log_posterior) / scatter)
 
     def signed_root(self, name: str, value: float) -> float:
         """Root of the deviance, positive where the parameter lies above the value: as a distance in sd."""
         side = 1.0 if float(self._best.theta[self.fit.names.index(name)]) >= value else -1.0
-        return side * sqrt(max(0.0, self.deviance(name, value)))
+        return side * sqrt(self.deviance(name, value))
 
     def limit(self, name: str, side: int, *, quantile: float) -> float | None:
         """Where the root of the deviance reaches a quantile on a side (-1 below, +1 above).
 
         None where the readings leave that side open: the two-sided quantile is not reached up to the edge.
         """
-        edge, open_below = self.edges[name][side > 0], Uncertainty(fit=self.fit).quantile ** 2
-        near = self._best
-        inside = start = float(near.theta[self.fit.names.index(name)])
-        step = _FIRST_STEP
+        uncertainty = Uncertainty(fit=self.fit)
+        edge, open_below = self.edges[name][side > 0], uncertainty.quantile
+        inside = start = float(self._best.theta[self.fit.names.index(name)])
+        step = min(_LONGEST_FIRST_STEP, quantile * uncertainty.of(name))
         while side * (edge - inside) > 0:
             value = start + side * step if side * (edge - start) > step else edge
-            mode = self._held(name, value, near)
-            loss = self._loss(name, mode)
-            if loss > open_below:
-                return self._crossing(name, inside, value, near, quantile)
-            if loss < quantile**2:
-                inside, near = value, mode
+            root = sqrt(self.deviance(name, value))
+            if root > open_below:
+                return self._crossing(name, inside, value, quantile)
+            if root < quantile:
+                inside = value
             if value == edge:
                 return None
             step *= 2
         return None
 
-    def _crossing(self, name: str, inside: float, outside: float, near: Mode, quantile: float) -> float:
+    def _crossing(self, name: str, inside: float, outside: float, quantile: float) -> float:
         """Where the root of the deviance crosses a quantile between two values."""
 
         def beyond(value: float) -> float:
-            return sqrt(max(0.0, self._loss(name, self._held(name, value, near)))) - quantile
+            gap = sqrt(self.deviance(name, value)) - quantile
+            return gap if abs(gap) > _TOLERANCE else 0.0
 
-        return (
-            float(brentq(beyond, inside, outside, xtol=_TOLERANCE, rtol=_TOLERANCE)) if beyond(inside) < 0 else inside
-        )
+        return float(brentq(beyond, inside, outside, xtol=_LEAST_STEP))
 
     def stated(self, name: str, estimate: Estimate) -> Estimate:
         """An estimate as it is, or with limits from its profile, or a one-sided bound, or undetermined."""

@@ -106,8 +106,11 @@ def _priors(names: tuple[str, ...], without: Sequence[str] = ()) -> tuple[Number
     return means, sds
 
 
-def _moment_start(table: PairTable, names: tuple[str, ...]) -> Numbers:
-    """A start from shares: position and criterion from the readings at ΔQ 0, resolution from those above."""
+def _moment_start(table: PairTable, names: tuple[str, ...], fixed: Sequence[str]) -> Numbers:
+    """A start from shares: position and criterion from the readings at ΔQ 0, resolution from those above.
+
+    A task spread or a criterion that is fixed is none.
+    """
 
     def quantile(hits: Numbers, weight: Numbers) -> float:
         return float(ndtri((hits @ weight + 0.5) / (weight.sum() + 1.0)))
@@ -133,6 +136,8 @@ def _moment_start(table: PairTable, names: tuple[str, ...]) -> Numbers:
     start = dict(zip(names, _priors(names)[0], strict=True))
     start |= {"position": position, "log_criterion": float(np.log(criterion))}
     start["resolution"] = float(np.clip(np.median(steps), -3, 3)) if steps else 0.0
+    absent = {"log_task_spread": _NO_SPREAD, "log_criterion": _NO_CRITERION}
+    start |= {name: value for name, value in absent.items() if name in fixed}
     return np.array([start[name] for name in names])
 
 
@@ -162,7 +167,8 @@ def fit_measurement(
     """
     if not len(table) or table.covariates.shape[1] != len(covariates):
         raise ValueError("the model needs pairs, and a name for each covariate")
-    posterior, boxes, nearly = _searched(table, covariates, lapse_rate, fixed, start)
+    starts = [_moment_start(table, parameter_names(covariates), fixed) if start is None else start]
+    posterior, boxes, nearly = _searched(table, covariates, lapse_rate, fixed, starts)
     free, names = posterior.free, parameter_names(covariates)
     mode, hessian = _polished(nearly, boxes, lambda values: posterior.negative(values)[1])
     value, gradient = posterior.negative(mode)
@@ -208,15 +214,13 @@ def measurement_mode(
     fixed: Sequence[str],
     starts: Sequence[Numbers],
     without_prior: Sequence[str] = (),
+    curvatures: Numbers | None = None,
 ) -> Mode:
     """The mode alone, without the curvature that its uncertainty needs; some parameters may go without a prior.
 
-    The search begins at the likeliest of some starts.
+    The search begins at the likeliest of some starts. It is quicker where curvatures near by are known, shape (p,).
     """
-    start = starts[0]
-    if len(starts) > 1:
-        start = max(starts, key=lambda theta: float(log_likelihood(theta, table, lapse_rate=lapse_rate)[0].sum()))
-    posterior, _, nearly = _searched(table, covariates, lapse_rate, fixed, start, without_prior)
+    posterior, _, nearly = _searched(table, covariates, lapse_rate, fixed, starts, without_prior, curvatures)
     value, _ = posterior.negative(nearly)
     return Mode(theta=posterior.at(nearly), log_likelihood=posterior.penalty(nearly) - value, log_posterior=-value)
 
@@ -226,26 +230,27 @@ def _searched(
     covariates: Sequence[str],
     lapse_rate: float,
     fixed: Sequence[str],
-    start: Numbers | None,
+    starts: Sequence[Numbers],
     without_prior: Sequence[str] = (),
+    curvatures: Numbers | None = None,
 ) -> tuple[_Posterior, Numbers, Numbers]:
     """The posterior, the boxes of its free parameters, and its mode as a quasi-Newton search finds it."""
     names = parameter_names(covariates)
-    theta = _moment_start(table, names) if start is None else np.array(start, dtype=np.float64)
-    if start is None and "log_task_spread" in fixed:
-        theta[-1] = _NO_SPREAD
-    if start is None and "log_criterion" in fixed:
-        theta[-3] = _NO_CRITERION
     free = np.array([name not in fixed for name in names])
     usual = _BOXES | {name: _WIDE_BOXES[name] for name in without_prior}
-    boxes = np.array([usual.get(name, _SLOPE_BOX) for name in names])[free]
-    theta[free] = np.clip(theta[free], *boxes.T)
+    boxes = np.array([usual.get(name, _SLOPE_BOX) for name in names])
+    within = [np.where(free, np.clip(start, *boxes.T), start) for start in starts]
+    theta = within[0]
+    if len(within) > 1:
+        theta = max(within, key=lambda start: float(log_likelihood(start, table, lapse_rate=lapse_rate)[0].sum()))
+    boxes = boxes[free]
     priors = _priors(names, without_prior)
     posterior = _Posterior(table=table, theta=theta, free=free, priors=priors, lapse_rate=lapse_rate)
-    return posterior, boxes, _descended(posterior, theta[free], boxes)
+    known = None if curvatures is None else curvatures[free]
+    return posterior, boxes, _descended(posterior, theta[free], boxes, known)
 
 
-def _descended(posterior: _Posterior, start: Numbers, boxes: Numbers) -> Numbers:
+def _descended(posterior: _Posterior, start: Numbers, boxes: Numbers, curvatures: Numbers | None) -> Numbers:
     """The mode as a quasi-Newton search finds it, in steps of about one standard deviation of each parameter."""
 
     if not len(start):
@@ -254,7 +259,8 @@ def _descended(posterior: _Posterior, start: Numbers, boxes: Numbers) -> Numbers
     def gradient_at(values: Numbers) -> Numbers:
         return posterior.negative(values)[1]
 
-    curvatures = np.abs(np.diag(_differenced(start, gradient_at(start), gradient_at)))
+    if curvatures is None:
+        curvatures = np.abs(np.diag(_differenced(start, gradient_at(start), gradient_at)))
     scale = 1 / np.sqrt(np.maximum(curvatures, np.maximum(posterior.precisions, _LEAST_SCALED)))
 
     def scaled(values: Numbers) -> tuple[float, Numbers]:

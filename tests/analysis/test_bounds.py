@@ -6,12 +6,14 @@ from functools import cache
 
 import numpy as np
 import pytest
+from observers import Observer, drawn, structure
 from published import QWEN32B, STRICT_TIE
 from readings_made import ladder_rows, same_quality_rows
 from scipy.optimize import brentq, minimize_scalar
 from scipy.special import expit
 from scipy.stats import multivariate_normal, t
 
+from datasheet.analysis.measurement import measurement_mode
 from datasheet.analysis.model import ModelFinding, measure
 from datasheet.analysis.point_null import parameter_p
 from datasheet.readings import ReadingRow, Readings
@@ -103,3 +105,29 @@ def test_an_ordinary_judge_needs_no_profile() -> None:
     assert model.bounds is not None
     assert not model.bounds.needed
     assert {model.estimates[key].status for key in ("resolution", "criterion", "position")} == {"measured"}
+
+
+def test_a_limit_lies_on_the_highest_mode_there() -> None:
+    """Where nearly all verdicts go to the first slot, a search may end on a far lower mode, all evidence huge."""
+    judge = Observer(k=0.5, c=0.05, b=4.0, rho=0.3)
+    model = measure(drawn(structure("paper"), judge, 0.2, np.random.default_rng(2)))
+    assert model.made is not None
+    assert model.fit is not None
+    table, criterion = model.made.table, model.estimates["criterion"]
+    assert (criterion.status, criterion.low) == ("bounded", None)
+
+    def highest(log_criterion: float, *fixed: str) -> float:
+        """Over searches from many places."""
+        free = {"resolution", "position", "log_criterion"} - set(fixed)
+        starts = [np.array([k, b, log_criterion, -0.5, -1.5]) for k in (0.1, 0.5, 1, 3) for b in (1, 2, 3, 4, 6, 10)]
+        return max(
+            measurement_mode(
+                table, (), lapse_rate=0, fixed=fixed, starts=[at], without_prior=sorted(free)
+            ).log_posterior
+            for at in starts
+        )
+
+    loss = 2 * (highest(-7.0) - highest(float(np.log(criterion.high)), "log_criterion"))  # type: ignore[arg-type]
+    index = model.fit.names.index("log_criterion")
+    scatter = max(1.0, model.fit.robust_covariance[index, index] / model.fit.covariance[index, index])
+    assert np.sqrt(loss / scatter) == pytest.approx(t.ppf(0.95, TASKS - 1), abs=0.02)
