@@ -20,6 +20,7 @@ from functools import partial
 
 import numpy as np
 from scipy.optimize import brentq
+from scipy.special import ndtri
 from scipy.stats import t as student_t
 
 from datasheet.analysis.intervals import Numbers
@@ -165,18 +166,28 @@ def truths(shown: Readings, observer: Observer, tau: float, draws: int = TRUTH_D
 
 
 def true_threshold(observer: Observer) -> float:
-    """ΔQ at which three readings in four are right, on a typical task and at equal length, by bisection on a draw."""
+    """ΔQ at which three readings in four are right, on a typical task and at equal length, by bisection on a draw.
+
+    Where steps are unequal this is averaged over the places that a ladder has for a difference; between whole steps,
+    the share is interpolated on the scale of normal quantiles.
+    """
     rng = np.random.default_rng(98)
     sign = np.repeat([1.0, -1.0], TRUTH_DRAWS * 50)
     n = len(sign)
     noise = np.sqrt(observer.rho) * rng.standard_normal(n) + np.sqrt(1 - observer.rho) * observer.noise(n, rng)
+    place = rng.random(n)
 
-    def p_correct(delta_q: float) -> float:
+    def right(delta_q: float, inequality: float) -> float:
+        centre = np.floor(place * (len(STEPS) + 1 - delta_q)) - (len(STEPS) - delta_q) / 2 if inequality else 0.0
+        quality = delta_q * (1 + inequality * centre / 2)
         slope = observer.k * (1 + observer.order_dependent * sign)
-        right = float((slope * delta_q + sign * observer.b + noise > observer.c).mean())
-        return (1 - observer.lapse) * right + observer.lapse / len(OUTCOMES)
+        share = float((slope * quality + sign * observer.b + noise > observer.c).mean())
+        return (1 - observer.lapse) * share + observer.lapse / len(OUTCOMES)
 
-    return float(brentq(lambda delta_q: p_correct(delta_q) - 0.75, 0.0, 60.0, xtol=1e-4))
+    if observer.step_inequality:
+        shares = [right(step, observer.step_inequality) for step in STEPS]
+        return float(np.interp(ndtri(0.75), ndtri(shares), STEPS))
+    return float(brentq(lambda delta_q: right(delta_q, 0.0) - 0.75, 0.0, 60.0, xtol=1e-4))
 
 
 KEYS = (

@@ -25,8 +25,8 @@ import numpy as np
 from scipy.special import ndtr, ndtri, stdtrit
 
 from datasheet.analysis.bivariate import Numbers, bvn_cdf, normal_pdf
-from datasheet.analysis.evidence import Parameters
 from datasheet.analysis.intervals import CONFIDENCE_LEVEL
+from datasheet.analysis.parameters import Parameters
 from datasheet.analysis.task_factor import AVERAGING_NODES, AVERAGING_WEIGHTS
 
 Orders = Literal[1, 2]

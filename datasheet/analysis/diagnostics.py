@@ -15,10 +15,10 @@ import numpy as np
 from scipy.special import chdtrc, fdtrc
 
 from datasheet.analysis.derived import Uncertainty, threshold
-from datasheet.analysis.evidence import Parameters
 from datasheet.analysis.measurement import MeasurementFit, fit_measurement, measurement_mode
 from datasheet.analysis.model import ModelFinding
 from datasheet.analysis.pair_table import ModelTable
+from datasheet.analysis.parameters import Parameters
 from datasheet.analysis.threads import one_thread
 from datasheet.records import Estimate
 

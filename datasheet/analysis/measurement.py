@@ -14,7 +14,8 @@ from scipy.optimize import minimize
 from scipy.special import ndtri
 
 from datasheet.analysis.bivariate import Numbers
-from datasheet.analysis.evidence import MISSING, PairTable, Parameters, log_likelihood
+from datasheet.analysis.evidence import MISSING, PairTable, log_likelihood
+from datasheet.analysis.parameters import Parameters
 from datasheet.readings import Mask
 
 _Gradient = Callable[[Numbers], Numbers]

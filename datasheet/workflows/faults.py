@@ -13,7 +13,8 @@ from statistics import NormalDist
 
 import numpy as np
 
-from datasheet.analysis.evidence import Parameters, cell_probabilities
+from datasheet.analysis.evidence import cell_probabilities
+from datasheet.analysis.parameters import Parameters
 from datasheet.judge.simulated import Dials
 from datasheet.readings import Readings
 from datasheet.records import CHANNELS

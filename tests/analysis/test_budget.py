@@ -9,7 +9,7 @@ import pytest
 
 from datasheet.analysis.budget import Budget, Orders, Study, effective_degrees_of_freedom, win_rate_budget
 from datasheet.analysis.characterise import BUDGET_STUDIES
-from datasheet.analysis.evidence import Parameters
+from datasheet.analysis.parameters import Parameters
 
 MID = Parameters(
     resolution=0.8, slopes=np.zeros(0), position=0.5, criterion=0.5, correlation=0.4, task_spread=0.3, lapse_rate=0.0

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.integrate import dblquad
+from scipy.integrate import dblquad, quad
 from scipy.optimize import minimize
+from scipy.special import ndtr
 
 from datasheet.analysis.bivariate import bvn_cdf, bvn_slopes
 from datasheet.analysis.derived import Uncertainty, fieller, p_correct, threshold, without_criterion
-from datasheet.analysis.evidence import MISSING, PairTable, Parameters, cell_probabilities, log_likelihood
+from datasheet.analysis.evidence import MISSING, PairTable, cell_probabilities, log_likelihood
 from datasheet.analysis.measurement import fit_measurement
+from datasheet.analysis.parameters import Parameters
 
 NO_SPREAD = np.log(1e-9)
 MID = np.array([0.6, 0.3, np.log(0.5), np.log(0.4 / 0.6), NO_SPREAD])
@@ -92,6 +94,18 @@ def test_bivariate_normal_is_the_integral_of_its_density(rho: float) -> None:
     for h, q in ((0.4, -0.8), (1.5, 1.1), (-0.2, 0.6)):
         area, _ = dblquad(density, -8, h, -8, q, epsabs=1e-9)
         assert float(bvn_cdf(np.array(h), np.array(q), rho)) == pytest.approx(area, abs=1e-7)
+
+
+@pytest.mark.parametrize("rho", [0.05, 0.5, 0.9])
+def test_bivariate_normal_is_right_far_out_in_its_tail(rho: float) -> None:
+    """Against the conditional distribution, integrated to a share of its value."""
+
+    def conditional(x: float) -> float:
+        return float(np.exp(-x * x / 2) / np.sqrt(2 * np.pi) * ndtr((-6 - rho * x) / np.sqrt(1 - rho * rho)))
+
+    area, _ = quad(conditional, -20, -5, points=[-8, -6, -5.5, -5.1], epsabs=0, epsrel=1e-11)
+    assert area < 1e-9
+    assert float(bvn_cdf(np.array(-5.0), np.array(-6.0), rho)) == pytest.approx(area, rel=1e-9)
 
 
 def test_bivariate_normal_slopes_are_differences() -> None:
