@@ -263,7 +263,7 @@ def _all_tests(null: PairingNull | None) -> str:
 
 
 def _p(p: float) -> str:
-    return f"p = {p:.2g}" if p >= _LEAST_P else f"p < {_LEAST_P:.4f}"
+    return f"p = {p:#.2g}" if p >= _LEAST_P else f"p < {_LEAST_P:.4f}"
 
 
 def _noisy(evidence: Evidence, limits: Limits) -> Flag:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from datasheet.records import OUTCOMES
-from datasheet.sheet.formats import NO_NUMBER, count, counted, number, p_value, words
+from datasheet.sheet.formats import NO_NUMBER, count, counted, number, p_phrase, p_value, words
 
 Sheet = Mapping[str, Any]
 
@@ -102,9 +102,9 @@ def model_checks(sheet: Sheet) -> tuple[str, ...]:
         if values:
             checks.append(f"If {lapses['lapse_rate']:.0%} of calls were lapses: {values}.")
     if model.get("lapses_p") is not None:
-        checks.append(f"No lapses: p = {p_value(model['lapses_p'])}.")
+        checks.append(f"No lapses: {p_phrase(model['lapses_p'])}.")
     if model.get("steps_p") is not None:
-        checks.append(f"All quality steps worth the same: p = {p_value(model['steps_p'])}.")
+        checks.append(f"All quality steps worth the same: {p_phrase(model['steps_p'])}.")
     return tuple(checks)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 NO_NUMBER = "–"
-_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+_LEAST_P = 0.0001
 
 
 def words(name: str) -> str:
@@ -20,15 +20,16 @@ def number(value: float | None, unit: str = "share") -> str:
 
 
 def p_value(p: float | None) -> str:
-    """A p value with two significant digits."""
+    """A p value with two significant digits; below 0.0001 it rests on a tail that no approximation reaches."""
     if p is None:
         return NO_NUMBER
-    if p == 0:
-        return "0"
-    if p >= 0.0001:
-        return f"{p:#.2g}"
-    mantissa, exponent = f"{p:.1e}".split("e")
-    return f"{mantissa} × 10{str(int(exponent)).translate(_SUPERSCRIPTS)}"
+    return f"{p:#.2g}" if p >= _LEAST_P else f"< {_LEAST_P:.4f}"
+
+
+def p_phrase(p: float | None) -> str:
+    """The same in a sentence: "p = 0.012", "p < 0.0001"."""
+    text = p_value(p)
+    return f"p {text}" if text.startswith("<") else f"p = {text}"
 
 
 def count(value: int | None) -> str:

@@ -51,7 +51,7 @@ from datasheet.trials.tables import (
 from datasheet.trials.writer import Watcher, Writer, insert
 
 _IDENTITY = ("judge_id", "bank_hash")
-_SHOWN_CHARACTERS = 1_000  # of a differing field in an error; a whole prompt would hide the advice
+_SHOWN_CHARACTERS = 200  # of a differing field in an error; a whole prompt would hide the advice
 _EDITED = "the log was edited or damaged: restore a copy, or use another --out"
 _MISSING = "{}: expected a trial log, found no such file; `datasheet build` makes one"
 
@@ -258,11 +258,11 @@ class TrialLog:
         if all(held.get(field) == instrument.get(field) for field in _IDENTITY):
             return
         differing = [field for field in sorted({*held, *instrument}) if held.get(field) != instrument.get(field)]
-        lines = [
-            f"  {field}: {held.get(field)!r} in the log, {instrument.get(field)!r} now"
-            for field in differing
-            if len(held.get(field) or "") + len(instrument.get(field) or "") < _SHOWN_CHARACTERS
-        ]
+        lines = []
+        for field in differing:
+            there, here = held.get(field), instrument.get(field)
+            shown = len(there or "") + len(here or "") < _SHOWN_CHARACTERS
+            lines.append(f"  {field}: " + (f"{there!r} in the log, {here!r} now" if shown else "another one"))
         raise TrialLogError(
             "\n".join([f"{self.path} holds readings of another instrument or task bank:", *lines])
             + "\nUse another --out, or --fresh to start over"
