@@ -7,16 +7,18 @@ from functools import cache
 
 import numpy as np
 import pytest
-from observers import OBSERVERS, drawn, structure, true_threshold
-from scipy.optimize import brentq
+from observers import OBSERVERS, Observer, drawn, structure, true_threshold
+from scipy.optimize import brentq, minimize
+from scipy.stats import f as fisher
 from scipy.stats import norm
+from scipy.stats import t as student_t
 from statsmodels.stats.proportion import confint_proportions_2indep
 
 from datasheet.analysis.characterise import characterise
-from datasheet.analysis.diagnostics import LAPSE_RATES, diagnose
+from datasheet.analysis.diagnostics import LAPSE_RATES, Diagnostics, diagnose
 from datasheet.analysis.intervals import clustered_share
 from datasheet.analysis.measurement import fit_measurement
-from datasheet.analysis.model import NO_TIES, measure
+from datasheet.analysis.model import NO_TIES, ModelFinding, measure
 from datasheet.analysis.vacuum import vacuum_difference
 from datasheet.readings import UNKNOWN, Readings
 
@@ -37,6 +39,83 @@ def test_diagnostics_of_equal_and_of_unequal_steps() -> None:
     slope = found.estimates["base_level_slope"]
     assert slope.low is not None
     assert slope.low > 0
+
+
+@cache
+def judged(observer: Observer, design: str, seed: int) -> Diagnostics:
+    return diagnose(measure(drawn(shown(design), observer, 0.0, np.random.default_rng(seed))))
+
+
+def test_the_slope_of_the_base_level_is_that_of_the_observer() -> None:
+    """Evidence is k D (1 + s (L + (D - 5)/2)/2) where the worse answer meets L: dk/dL is ks/2 at every D.
+
+    The free means take what else depends on D. Over six logs, within three standard errors of their mean.
+    """
+    observer = replace(OBSERVERS["mid"], k=0.9, step_inequality=0.9)
+    found = [judged(observer, "standard", seed).base_level_slope for seed in range(6)]
+    values = np.array([slope.estimate for slope in found], dtype=float)
+    halves = np.array([slope.high - slope.low for slope in found]) / 2  # type: ignore[operator]
+    standard_error = float(np.sqrt((halves**2).mean())) / student_t.ppf(0.975, 19) / np.sqrt(len(found))
+    truth = 0.9 * 0.9 / 2
+    assert standard_error < truth / 5
+    assert abs(values.mean() - truth) < 3 * standard_error
+    assert np.abs(values - truth).max() < 2 * halves.max()
+
+
+def largest_log_likelihood(model: ModelFinding, *, free_steps: bool) -> tuple[float, int]:
+    """Of pairs in both orders without a task spread, and how many parameters it takes.
+
+    Evidence k D, or a mean for each D and D times a slope of the base level. The two orders are independent given the
+    stable preference, over which Gauss and Hermite integrate.
+    """
+    assert model.made is not None
+    table, base = model.made.table, model.made.base_level
+    columns = [table.delta_q]
+    if free_steps:
+        columns = [(table.delta_q == step) * 1.0 for step in np.unique(table.delta_q[table.delta_q > 0])]
+        columns.append(table.delta_q * base)
+    design, kind = np.unique(np.column_stack(columns), axis=0, return_inverse=True)
+    counts = np.zeros((len(design), 3, 3))
+    np.add.at(counts, (kind.ravel(), table.content_ab + 1, table.content_ba + 1), table.weight)
+    nodes, weights = np.polynomial.hermite_e.hermegauss(60)
+    weights = weights / weights.sum()
+
+    def negative(values: np.ndarray) -> float:  # type: ignore[type-arg]
+        *means, b, log_c, logit_rho = values
+        c, rho = np.exp(log_c), 1 / (1 + np.exp(-logit_rho))
+        x = (design @ means)[:, None, None] + np.sqrt(rho) * nodes[:, None]
+        cuts = np.array([-np.inf, -c, c, np.inf])
+        ab, ba = (np.diff(norm.cdf((cuts - x - sign * b) / np.sqrt(1 - rho)), axis=2) for sign in (1, -1))
+        cells = np.einsum("q,kqi,kqj->kij", weights, ab, ba)
+        return -float((counts * np.log(np.maximum(cells, 1e-300))).sum())
+
+    means = [*0.6 * np.arange(1, 6), 0.0] if free_steps else [0.6]
+    best = minimize(negative, [*means, 0.3, np.log(0.5), -0.4])
+    return -float(best.fun), len(best.x)
+
+
+@pytest.mark.parametrize("step_inequality", [0.0, 0.4])
+def test_the_p_of_equal_steps_is_that_of_f_over_the_extra_parameters(step_inequality: float) -> None:
+    """Against scipy's F of a likelihood ratio worked out here, without priors, which are too weak to move it far."""
+    observer = replace(OBSERVERS["mid"], step_inequality=step_inequality)
+    model = measure(drawn(shown("paper"), observer, 0.0, np.random.default_rng(8)))
+    assert model.made is not None
+    fixed = ("log_task_spread",)
+    fit = fit_measurement(model.made.table, model.made.covariates, fixed=fixed)
+    equal, n_equal = largest_log_likelihood(model, free_steps=False)
+    free, n_free = largest_log_likelihood(model, free_steps=True)
+    extra = n_free - n_equal
+    assert extra == 5
+    ratio = 2 * (free - equal)
+    found = diagnose(replace(model, fit=fit, fixed=fixed)).steps_p
+    assert found == pytest.approx(fisher.sf(ratio / extra, extra, 10 - 1), rel=0.02)
+
+
+def test_equal_steps_are_seldom_said_to_be_unequal() -> None:
+    """Of twenty logs at the level .05, and p is as often below one half as above."""
+    p = np.array([judged(OBSERVERS["mid"], "paper", seed).steps_p for seed in range(20)], dtype=float)
+    assert (p < 0.05).sum() <= 3
+    assert 0.25 < p.mean() < 0.8
 
 
 def test_lapses_make_a_judge_look_worse_than_it_is() -> None:
@@ -119,10 +198,7 @@ def test_granting_lapses_gains_where_calls_lapse_and_loses_where_none_do() -> No
 
 def test_judges_that_do_not_lapse_are_seldom_said_to() -> None:
     """Of twenty logs at the level .05, with margin for chance (P of four or more is .016)."""
-    p = [
-        characterise(drawn(shown("paper"), OBSERVERS["mid"], 0.0, np.random.default_rng(seed))).diagnostics.lapses_p
-        for seed in range(20)
-    ]
+    p = [judged(OBSERVERS["mid"], "paper", seed).lapses_p for seed in range(20)]
     assert all(value is not None for value in p)
     assert sum(value < 0.05 for value in p if value is not None) <= 3
 

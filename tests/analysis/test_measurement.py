@@ -313,6 +313,21 @@ def test_repeats_and_kinds_change_nothing() -> None:
     assert other.n_pairs == one.n_pairs
 
 
+@pytest.mark.parametrize("tasks", [4, 12])
+def test_the_robust_covariance_is_the_sandwich_of_the_tasks_scores_with_its_correction_for_few(tasks: int) -> None:
+    """Each task's score by differences of its own likelihood; G/(G-1) as in Cameron & Miller (2015), eq. 12."""
+    table = simulated(np.random.default_rng(4), k=0.6, c=0.5, b=0.3, rho=0.4, tau=0.2, tasks=tasks)
+    fit = fit_measurement(table)
+    assert fit.free.all()
+    steps = np.eye(len(fit.theta)) * 1e-5
+    above, below = (np.array([log_likelihood(fit.theta + sign * step, table)[0] for step in steps]) for sign in (1, -1))
+    scores = (above - below) / 2e-5
+    assert scores.shape == (len(fit.theta), tasks)
+    meat = sum(np.outer(score, score) for score in scores.T) * tasks / (tasks - 1)
+    expected = fit.covariance @ meat @ fit.covariance
+    assert fit.robust_covariance == pytest.approx(expected, rel=1e-4, abs=1e-6 * float(np.abs(expected).max()))
+
+
 def test_fieller_covers_the_ratio_of_two_normals() -> None:
     rng = np.random.default_rng(2)
     truth, covered = 0.5, 0

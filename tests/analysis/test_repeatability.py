@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
+from datasheet.analysis.rates import rates_of
 from datasheet.analysis.repeatability import (
     call_noise_share,
     repeats_as_swaps,
@@ -206,6 +207,26 @@ def test_repeats_as_swaps_count_every_pair_of_calls() -> None:
         assert found is not None
         assert found.n == pytest.approx(4)
         assert found.share == pytest.approx(expected)
+
+
+def test_the_rates_of_call_noise_are_there_as_counted_by_hand() -> None:
+    """Of the pairs of calls on five presentations, stimuli weighing 1; beside them the rates of the swaps themselves.
+
+    fft: ff prefers the same, ft twice is one-sided. fs contradicts itself. fss: ss the same, fs twice contradicts. ss
+    and ff are the same. None was shown in the other order, so that there is no swap.
+    """
+    estimates = rates_of(repeated(["fft", "fs", "fss", "ss", "ff", "f-", "t"])).estimates
+    stable, contradicted = (
+        estimates[f"{name}@call_noise"] for name in ("stable_cross_sensitivity", "positional_false_preference")
+    )
+    assert (stable.status, stable.n) == (contradicted.status, contradicted.n) == ("measured", 5)
+    assert stable.estimate == pytest.approx((1 / 3 + 0 + 1 / 3 + 1 + 1) / 5)
+    assert contradicted.estimate == pytest.approx((0 + 1 + 2 / 3 + 0 + 0) / 5)
+    assert estimates["stable_cross_sensitivity"].status == "not_measured"
+    once = rates_of(repeated(["f", "s", "t-"])).estimates
+    for name in ("stable_cross_sensitivity", "positional_false_preference"):
+        assert once[f"{name}@call_noise"].status == "not_measured"
+        assert "repeats" in once[f"{name}@call_noise"].reason
 
 
 def test_two_orders_of_a_stimulus_share_its_weight() -> None:

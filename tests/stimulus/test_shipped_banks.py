@@ -12,7 +12,7 @@ def test_the_english_bank_ships() -> None:
     assert "english" in bank_names()
     bank = load_bank("english")
     assert bank.language == "en"
-    assert len(bank.tasks) >= 20
+    assert len(bank.tasks) >= 40
     assert len({task.domain for task in bank.tasks}) >= 8
 
 
