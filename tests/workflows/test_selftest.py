@@ -20,7 +20,7 @@ from datasheet.records import CHANNELS, Estimate
 from datasheet.stimulus.bank import load_bank
 from datasheet.workflows import selftest as workflow
 from datasheet.workflows.faults import CLEAN, FAULTS, Fault, true_values
-from datasheet.workflows.selftest import SelfTest, asked, inverted, selftest
+from datasheet.workflows.selftest import Limits, SelfTest, asked, inverted, selftest
 
 BY_NAME = {fault.name: fault for fault in FAULTS}
 PLANTED = sum(len(fault.shows) for fault in FAULTS)
@@ -135,6 +135,48 @@ def test_a_fault_that_nobody_declared_is_a_leak_and_one_that_is_not_there_is_mis
     monkeypatch: pytest.MonkeyPatch, name: str, dials: dict[str, float], key: str, failure: str
 ) -> None:
     assert failures(outcome_with(monkeypatch, name, **dials))[key] == failure
+
+
+@pytest.mark.parametrize(
+    ("limits", "failure"),
+    [
+        ((0.6, 0.9), ""),
+        ((-0.1, 0.9), "missed"),  # wide enough for anything: it tells the fault from none no better than a guess does
+        ((0.0, 0.9), "missed"),
+        ((-0.2, 0.2), "missed"),
+        ((0.3, 0.5), "missed"),
+        (None, "missed"),
+    ],
+)
+def test_a_planted_value_comes_back_only_if_its_interval_holds_it_and_not_that_of_no_fault(
+    limits: Limits | None, failure: str
+) -> None:
+    row = workflow.Tested(
+        fault="position",
+        key="position",
+        planted=True,
+        truth=0.8,
+        clean=0.0,
+        found=Estimate(estimate=0.75, low=0.6, high=0.9, n=100),
+        simultaneous=limits,
+        p=0.5,
+    )
+    assert row.covered
+    assert row.failure == failure
+    assert row.recovered is (failure == "")
+    assert SelfTest(tested=(row,), level=0.99).failures == ((row,) if failure else ())
+
+
+def test_a_fault_too_small_to_be_told_from_none_is_missed_though_its_interval_holds_it() -> None:
+    """The whole way: the judge has what is declared, and the interval holds that, but 0 too."""
+    small = Fault(name="position", changes={"position": 0.03}, shows=("position",), design="standard")
+    result = selftest([small])
+    (row,) = result.planted
+    assert row.simultaneous is not None
+    low, high = row.simultaneous
+    assert low < 0 < 0.03 < high
+    assert row.covered
+    assert failures(result) == {"position": "missed"}
 
 
 @pytest.mark.parametrize("factor", [0.7, 1.3])
