@@ -159,7 +159,7 @@ def fit_measurement(
     fixed
         Names of parameters that stay at their start: a task spread with one task, a criterion without ties, …
     start
-        Start values; from the shares of the table if None.
+        Start values of all parameters, shape (m + 5,); from the shares of the table if None.
 
     Raises
     ------
