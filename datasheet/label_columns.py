@@ -19,7 +19,7 @@ MASS_TOLERANCE = 1e-6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelColumns:
-    """Natural log-probabilities of the labels at the first token, one element a reading.
+    """Natural log-probabilities of the labels at the first token, one element a reading: shape (n,) each.
 
     Attributes
     ----------
@@ -28,6 +28,11 @@ class LabelColumns:
     floor
         The smallest listed log-probability of the call: what is not listed lies below. NaN where the call has no
         candidates at all.
+
+    Raises
+    ------
+    EstimationError
+        Columns differ in length, probabilities sum to more than 1, or a label is listed below the floor.
     """
 
     first: LogProbabilities
@@ -50,7 +55,7 @@ class LabelColumns:
 
     @property
     def mass(self) -> LogProbabilities:
-        """Probability of any label, by reading: the rest went to tokens that are no verdict."""
+        """Probability of any label, by reading, shape (n,): the rest went to tokens that are no verdict."""
         return np.asarray(np.exp(np.logaddexp(np.logaddexp(self.first, self.tie), self.second)))
 
     @classmethod
@@ -71,7 +76,7 @@ class LabelColumns:
         }
 
     def where(self, rows: npt.NDArray[np.bool_] | npt.NDArray[np.intp]) -> LabelColumns:
-        """Those of some readings."""
+        """Those that a mask of shape (n,) keeps, or those of some row numbers."""
         return LabelColumns(**{name: getattr(self, name)[rows] for name in LABELS})
 
 

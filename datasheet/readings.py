@@ -59,6 +59,12 @@ class Readings:
     ``PROBES``, ``ORDERS`` and ``OUTCOMES`` of :mod:`datasheet.records`; ``stimulus``, ``task``, ``arm`` and ``invalid``
     index their own tables; -1 is "not known", "no outcome" or "not invalid". Lengths are in ``length_unit``. ``labels``
     holds the log-probabilities of the labels, None where no reading has any.
+
+    Raises
+    ------
+    EstimationError
+        Columns differ in length, a code has no meaning, or a reading has both an outcome and a reason why it is
+        invalid, or neither.
     """
 
     stimulus: Codes
@@ -118,7 +124,13 @@ class Readings:
         length_unit: str = "words",
         notes: tuple[str, ...] = (),
     ) -> Readings:
-        """Columns from rows, in an order that depends on their content alone."""
+        """Columns from rows, in an order that depends on their content alone.
+
+        Raises
+        ------
+        EstimationError
+            The rows do not fit together (:class:`Readings`).
+        """
         columns = ReadingColumns()
         for row in rows:
             columns.add({name: getattr(row, name) for name in (*_CODES, "labels")})
@@ -162,24 +174,24 @@ class Readings:
         }
 
     def where(self, rows: Mask | npt.NDArray[np.intp]) -> Readings:
-        """The readings that a mask keeps, or those of some row numbers; the tables stay as they are."""
+        """The readings that a mask of shape (n,) keeps, or those of some row numbers; the tables stay as they are."""
         at = np.flatnonzero(rows) if rows.dtype == np.bool_ else rows
         labels = None if self.labels is None else self.labels.where(at)
         return replace(self, **{name: getattr(self, name)[at] for name in _CODES}, labels=labels)
 
     @property
     def valid(self) -> Mask:
-        """Readings with a verdict."""
+        """Which readings have a verdict, shape (n,)."""
         return np.asarray(self.outcome != UNKNOWN)
 
     @property
     def slot(self) -> Codes:
-        """+1 prefers the first slot, -1 the second, 0 a tie or no valid reading."""
+        """+1 prefers the first slot, -1 the second, 0 a tie or no valid reading; shape (n,)."""
         return np.where(self.valid, 1 - self.outcome, 0).astype(np.int32)
 
     @property
     def content(self) -> Codes:
-        """+1 prefers content a (the better or canonical one), -1 content b, 0 a tie or no valid reading."""
+        """+1 prefers content a (the better or canonical one), -1 b, 0 a tie or no valid reading; shape (n,)."""
         return np.where(self.order == 0, self.slot, -self.slot).astype(np.int32)
 
     def of_probe(self, probe: str, *arms: str) -> Readings:
@@ -233,7 +245,7 @@ class ReadingColumns:
             append(UNKNOWN if value is None else value)
 
     def codes(self, name: str) -> Codes:
-        """A column as it stands, in the order of the rows."""
+        """A column as it stands, in the order of the rows, shape (n,)."""
         return np.array(self._columns[name], dtype=np.int32)
 
     def value(self, name: str, row: int) -> Any:
@@ -251,7 +263,13 @@ class ReadingColumns:
         length_unit: str = "words",
         notes: tuple[str, ...] = (),
     ) -> Readings:
-        """The readings (those that a mask keeps, if given), in an order that depends on their content alone."""
+        """The readings (those that a mask keeps, if given), in an order that depends on their content alone.
+
+        Raises
+        ------
+        EstimationError
+            They do not fit together (:class:`Readings`).
+        """
         columns: dict[str, Any] = {name: self.codes(name) for name in _CODES}
         rows = np.arange(len(self)) if kept is None else np.flatnonzero(kept)
         columns = {name: column[rows] for name, column in columns.items()}

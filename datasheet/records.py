@@ -44,6 +44,11 @@ class Stimulus:
         Words of filler in answer b.
     dose
         Doses of the nuisance that answer a holds; None but in a ``channel`` pair, whose arm names the nuisance.
+
+    Raises
+    ------
+    ValueError
+        One level is given without the other, or answer b is the better one.
     """
 
     id: str
@@ -196,6 +201,11 @@ class Verdict:
 
     ``abstained`` marks an abstention that the prompt offers: it reads as a tie and is counted apart.
     ``strength`` is the step of a graded scale (1 slightly, 2 much), ``score`` that of a rating of a single answer.
+
+    Raises
+    ------
+    ValueError
+        There is neither a value nor a reason, or both.
     """
 
     outcome: Outcome | None = None
@@ -218,6 +228,11 @@ class Estimate:
 
     ``measured`` has an estimate and, unless that side is open (None, with a reason), both limits. ``bounded`` has one
     limit and no estimate. The other statuses have a reason and no numbers but ``n``.
+
+    Raises
+    ------
+    ValueError
+        The numbers are not finite, not in order, or not those of the status.
     """
 
     status: Status = "measured"

@@ -21,7 +21,7 @@ _ROOT_2PI = float(np.sqrt(2 * pi))
 
 
 def normal_pdf(x: Numbers) -> Numbers:
-    """Density of the standard normal."""
+    """Density of the standard normal, in the shape of ``x``."""
     return np.asarray(np.exp(-0.5 * x * x) / _ROOT_2PI)
 
 
@@ -58,7 +58,7 @@ def _by_owens_t(h: Numbers, q: Numbers, rho: float | Numbers) -> Numbers:
 
 
 def bvn_slopes(h: Numbers, q: Numbers, rho: float | Numbers) -> tuple[Numbers, Numbers, Numbers]:
-    """Derivatives of :func:`bvn_cdf` by h, q and rho.
+    """Derivatives of :func:`bvn_cdf` by h, q and rho, arrays of the shape of its value.
 
     The derivative by h is φ(h) Φ((q - rho h)/√(1-rho²)), that by rho the bivariate density (Plackett 1954).
     """

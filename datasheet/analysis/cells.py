@@ -89,7 +89,7 @@ class Cells:
 
     @classmethod
     def summed(cls, parts: Sequence[tuple[float, Cells]], *, constant: float) -> Cells:
-        """A weighted sum."""
+        """A weighted sum of cells of one shape; the constant is added to their values."""
         columns = {name: sum(weight * getattr(cells, name) for weight, cells in parts) for name in _COLUMNS}
         return replace(cls(**columns), value=columns["value"] + constant)
 
@@ -108,12 +108,12 @@ class Verdicts:
 
     @classmethod
     def of_reading(cls, content: Codes, sign: float, *, n_outcomes: int) -> Verdicts:
-        """Of one order."""
+        """Of one order: +1 prefers a, 0 ties, -1 prefers b, shape (n,)."""
         return cls(terms=Terms.of(content), sign=sign, n_outcomes=n_outcomes)
 
     @classmethod
     def of_pair(cls, content_ab: Codes, content_ba: Codes, *, n_outcomes: int) -> Verdicts:
-        """Of both orders."""
+        """Of both orders, coded alike, shape (n,) each."""
         readings = tuple(
             cls.of_reading(content, sign, n_outcomes=n_outcomes)
             for content, sign in ((content_ab, 1.0), (content_ba, -1.0))

@@ -137,7 +137,7 @@ def _budgets(model: ModelFinding, *, n_outcomes: int) -> tuple[Budget, ...]:
     """The budgets of win rates, where all that they rest on is known."""
     fit = model.fit
     known = (model.estimates[key].status == "measured" for key in ("resolution", "position", "stable_correlation"))
-    if fit is None or not fit.converged or not all(known):
+    if fit is None or not fit.converged or not all(known) or fit.n_clusters < 2:
         return ()
     return tuple(
         win_rate_budget(

@@ -68,7 +68,9 @@ def wording_note(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def covariates_of(pairs: Readings) -> tuple[tuple[str, ...], Numbers]:
-    """Differences (a minus b) that the pairs tell apart: length, filler, doses, and the wording; a row a pair.
+    """Differences (a minus b) that the pairs tell apart: their names, and their values, shape (n, m).
+
+    They are length and filler, in hundreds of the length unit, doses, and the wording.
 
     On the prefix arm length grows with quality, so with a ladder length is a covariate only where other arms stand
     beside it. The wording is the channel intercept: 1 in each channel pair, whatever its dose, since the answer with

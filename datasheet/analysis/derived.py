@@ -173,8 +173,11 @@ def fieller(
     return (centre - half) / (1 - g), (centre + half) / (1 - g)
 
 
-def ratio_to_resolution(uncertainty: Uncertainty, name: str) -> Estimate:
-    """A slope or the position in quality steps: its ratio to the resolution, with Fieller limits."""
+def ratio_to_resolution(uncertainty: Uncertainty, name: str, resolution: Estimate) -> Estimate:
+    """A slope or the position in quality steps: its ratio to the resolution, with Fieller limits.
+
+    None is given where the resolution as printed is not apart from 0, by whichever method its limits were found.
+    """
     fit = uncertainty.fit
     unit = np.eye(len(fit.names))
     numerator, denominator = unit[fit.names.index(name)], unit[0]
@@ -187,11 +190,29 @@ def ratio_to_resolution(uncertainty: Uncertainty, name: str) -> Estimate:
         covariance=float(numerator @ matrix @ denominator),
         quantile=uncertainty.quantile,
     )
-    if limits is None:
+    if limits is None or _may_be_0(resolution):
         return Estimate.absent(
             "undetermined", "the resolution is not clearly apart from 0, so a ratio to it is unbounded", n=fit.n_pairs
         )
-    return uncertainty.estimate(value / k, *limits)
+    low, high, reason = _within_reach(*limits)
+    estimate = uncertainty.estimate(value / k, low, high, reason=reason)
+    return (
+        estimate
+        if uncertainty.one_task
+        else replace(estimate, method=f"joint model, Fieller, {uncertainty.distribution}")
+    )
+
+
+def _may_be_0(estimate: Estimate) -> bool:
+    return estimate.low is not None and estimate.high is not None and estimate.low <= 0 <= estimate.high
+
+
+def _within_reach(low: float | None, high: float | None) -> tuple[float | None, float | None, str]:
+    """Limits in quality steps, open where they lie so far out that no bank could hold them, and why."""
+    kept = [None if limit is None or abs(limit) > FARTHEST_DELTA_Q else limit for limit in (low, high)]
+    left = [side for side, found, shown in zip(("lower", "upper"), (low, high), kept, strict=True) if found != shown]
+    reason = f"the {' and '.join(left)} limit lies beyond {FARTHEST_DELTA_Q:.0f} steps" if left else ""
+    return kept[0], kept[1], reason
 
 
 def _larger(uncertainty: Uncertainty, direction: Numbers) -> Numbers:
@@ -202,14 +223,14 @@ def _larger(uncertainty: Uncertainty, direction: Numbers) -> Numbers:
     return max(fit.covariance, fit.robust_covariance, key=lambda matrix: float(direction @ matrix @ direction))
 
 
-def noise_equivalent(resolution: Estimate) -> Estimate:
+def noise_equivalent(uncertainty: Uncertainty, resolution: Estimate) -> Estimate:
     """1/k: the quality difference as large as the noise of a reading; limits are those of k turned over."""
     k, low, high = resolution.estimate, resolution.low, resolution.high
-    if k is None or k <= 0 or (low is not None and low <= 0):
+    lowest = float(uncertainty.fit.theta[0]) - uncertainty.quantile * uncertainty.of("resolution")
+    if k is None or (lowest if low is None else low) <= 0:
         return Estimate.absent("undetermined", NOT_CLEARLY_ABOVE_0, n=resolution.n)
-    return replace(
-        resolution, estimate=1 / k, low=None if high is None else 1 / high, high=None if low is None else 1 / low
-    )
+    nearest, farthest, reason = _within_reach(None if high is None else 1 / high, None if low is None else 1 / low)
+    return replace(resolution, estimate=1 / k, low=nearest, high=farthest, reason=reason or resolution.reason)
 
 
 def model_threshold(
@@ -239,6 +260,8 @@ def model_threshold(
 
     k, spread_k = float(fit.theta[0]), uncertainty.of("resolution")
     if (k - uncertainty.quantile * spread_k if resolution.low is None else resolution.low) <= 0:
+        if uncertainty.one_task:
+            return Estimate.absent("undetermined", NOT_CLEARLY_ABOVE_0, n=fit.n_pairs)
         steepest = np.array(fit.theta)
         steepest[0] = max(1e-6, k + uncertainty.one_sided_quantile * spread_k)
         if threshold(steepest, curve, lapse_rate=fit.lapse_rate, n_outcomes=n_outcomes) > top_step:
@@ -253,13 +276,12 @@ def model_threshold(
     low, high = exp(value - uncertainty.quantile * spread), exp(min(700.0, value + uncertainty.quantile * spread))
     if exp(value) < 1 and supported_below_1:
         return Estimate(status="bounded", high=1, n=fit.n_pairs, n_clusters=fit.n_clusters, method=uncertainty.method)
-    if exp(value - uncertainty.one_sided_quantile * spread) > top_step:
+    if exp(value - uncertainty.one_sided_quantile * spread) > top_step and not uncertainty.one_task:
         return Estimate(status="bounded", low=top_step, n=fit.n_pairs, n_clusters=fit.n_clusters,
                         method=uncertainty.method)  # fmt: skip
     outside = ("extrapolated",) if not 1 <= exp(value) <= top_step else ()
-    if high > FARTHEST_DELTA_Q:
-        return uncertainty.estimate(exp(value), low, None, *outside, reason="the upper limit lies beyond 60 steps")
-    return uncertainty.estimate(exp(value), low, high, *outside)
+    nearest, farthest, reason = _within_reach(low, high)
+    return uncertainty.estimate(exp(value), nearest, farthest, *outside, reason=reason)
 
 
 def without_criterion(theta: Numbers, delta_q: Numbers, **how: float) -> Numbers:

@@ -16,7 +16,7 @@ from scipy.special import chdtrc, fdtrc
 
 from datasheet.analysis.derived import Uncertainty, threshold
 from datasheet.analysis.measurement import MeasurementFit, fit_measurement, measurement_mode
-from datasheet.analysis.model import ModelFinding
+from datasheet.analysis.model import NOT_CONVERGED, ModelFinding, open_scale, slope_of
 from datasheet.analysis.pair_table import ModelTable
 from datasheet.analysis.parameters import Parameters
 from datasheet.analysis.threads import one_thread
@@ -116,7 +116,7 @@ def diagnose(model: ModelFinding) -> Diagnostics:
         known = "measured" in (model.estimates[key].status for key in ("resolution", "criterion"))
         rates = LAPSE_RATES if known else ()
         lapses = tuple(_lapses(model, model.made, model.fit, lapse_rate) for lapse_rate in rates)
-        steps_p, base_slope = _steps(model.made, model.fit, model.fixed)
+        steps_p, base_slope = _steps(model, model.made, model.fit)
     return Diagnostics(base_level_slope=base_slope, lapses=lapses, steps_p=steps_p)
 
 
@@ -136,7 +136,7 @@ def _lapses(model: ModelFinding, made: ModelTable, fit: MeasurementFit, lapse_ra
     return Lapses(lapse_rate=lapse_rate, gain=2 * (mode.log_likelihood - fit.log_likelihood), **known)
 
 
-def _steps(made: ModelTable, fit: MeasurementFit, fixed: tuple[str, ...]) -> tuple[float | None, Estimate]:
+def _steps(model: ModelFinding, made: ModelTable, fit: MeasurementFit) -> tuple[float | None, Estimate]:
     """Are the steps equal? Free means for steps above the first and a slope for the base level, tested together."""
     delta_q, base = made.table.delta_q, made.base_level
     steps, needs = np.unique(delta_q[delta_q > 0]), Estimate.absent("not_measured", NEEDS_STEPS)
@@ -151,7 +151,11 @@ def _steps(made: ModelTable, fit: MeasurementFit, fixed: tuple[str, ...]) -> tup
     wider = made.table.with_covariates(np.column_stack([made.table.covariates, *columns]))
     extra = len(columns)
     start = np.concatenate([fit.theta[: 1 + len(made.covariates)], np.zeros(extra), fit.theta[-4:]])
-    refit = fit_measurement(wider, (*made.covariates, *names), fixed=fixed, start=start)
+    refit = fit_measurement(wider, (*made.covariates, *names), fixed=model.fixed, start=start)
+    if not fit.converged or not refit.converged:
+        return None, Estimate.absent("undetermined", NOT_CONVERGED, n=fit.n_pairs)
     ratio = max(0.0, 2 * (refit.log_likelihood - fit.log_likelihood))
     p = float(fdtrc(extra, fit.degrees_of_freedom, ratio / extra))
-    return p, Uncertainty(fit=refit).linear("base_level") if names[-1] == "base_level" else needs
+    if names[-1] != "base_level":
+        return p, needs
+    return p, slope_of(Uncertainty(fit=refit), "base_level", open_scale(model.estimates))

@@ -76,7 +76,7 @@ class PairTable:
         weight: Numbers,
         n_outcomes: int = 3,
     ) -> PairTable:
-        """Kinds and counts from one element (or row) a pair; ``cluster`` holds task codes."""
+        """Kinds and counts from columns of shape (n,), ``covariates`` (n, m); ``cluster`` holds task codes."""
         columns = np.column_stack([delta_q, covariates, content_ab, content_ba])
         kinds, kind = distinct_rows(columns)
         _, task = np.unique(cluster, return_inverse=True)
@@ -134,7 +134,7 @@ class PairTable:
         return Verdicts.of_pair(self.content_ab, self.content_ba, n_outcomes=self.n_outcomes)
 
     def where(self, mask: Mask) -> PairTable:
-        """The kinds that a mask keeps, over the same tasks."""
+        """The kinds that a mask of shape (K,) keeps, over the same tasks."""
         return PairTable(
             delta_q=self.delta_q[mask],
             covariates=self.covariates[mask],
@@ -145,7 +145,7 @@ class PairTable:
         )
 
     def with_covariates(self, covariates: Numbers) -> PairTable:
-        """The same pairs with other covariates."""
+        """The same pairs with other covariates, shape (K, m)."""
         return replace(self, covariates=covariates)
 
 

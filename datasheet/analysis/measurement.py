@@ -29,7 +29,7 @@ PRIOR_SDS = {
     "logit_correlation": 1.5,
     "log_task_spread": 0.7,
 }
-_SLOPE_PRIOR_SD = 5.0
+SLOPE_PRIOR_SD = 5.0
 _NO_SPREAD, _NO_CRITERION = float(np.log(1e-9)), float(np.log(1e-9))
 _BOXES = {
     "resolution": (-8.0, 8.0),
@@ -103,7 +103,7 @@ def parameter_names(covariates: Sequence[str]) -> tuple[str, ...]:
 def _priors(names: tuple[str, ...], without: Sequence[str] = ()) -> tuple[Numbers, Numbers]:
     """Means and standard deviations; infinite for those without a prior."""
     means = np.array([_PRIOR_MEANS.get(name, 0.0) for name in names], dtype=np.float64)
-    sds = np.array([np.inf if name in without else PRIOR_SDS.get(name, _SLOPE_PRIOR_SD) for name in names])
+    sds = np.array([np.inf if name in without else PRIOR_SDS.get(name, SLOPE_PRIOR_SD) for name in names])
     return means, sds
 
 
@@ -159,7 +159,7 @@ def fit_measurement(
     fixed
         Names of parameters that stay at their start: a task spread with one task, a criterion without ties, …
     start
-        Start values; from the shares of the table if None.
+        Start values of all parameters, shape (m + 5,); from the shares of the table if None.
 
     Raises
     ------

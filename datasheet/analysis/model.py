@@ -7,6 +7,7 @@ printed, and none of a fit that did not converge.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import exp, log, sqrt
 
@@ -26,7 +27,7 @@ from datasheet.analysis.derived import (
 )
 from datasheet.analysis.ladder import PREFIX_ARM
 from datasheet.analysis.length_bins import loss_to_bins, without_loss_to_bins
-from datasheet.analysis.measurement import PRIOR_SDS, MeasurementFit, fit_measurement
+from datasheet.analysis.measurement import PRIOR_SDS, SLOPE_PRIOR_SD, MeasurementFit, fit_measurement
 from datasheet.analysis.pair_table import ModelTable, model_rows, model_table
 from datasheet.analysis.threads import one_thread
 from datasheet.readings import Readings
@@ -47,6 +48,8 @@ NEEDS_BOTH_ORDERS = "needs both orders of the same pairs"
 _PRIOR_LIMITED = 0.8
 """A posterior this near to its prior's width says little that the prior did not."""
 
+_MOST_OF_PRIOR = 1 / 3
+"""Up to this share of its prior's width, a slope is pulled towards 0 by at most a ninth."""
 _HIGHEST_LOG_CRITERION = 2.5
 _HIGHEST_LOG_SPREAD = log(3.0)
 """Beyond, a task's resolution may be twenty times another's: no task bank is so uneven."""
@@ -176,7 +179,34 @@ def _estimates(made: ModelTable, bounds: Bounds, empirical: Estimate | None) -> 
     else:
         for key in ("position", "stable_correlation", "position_in_steps"):
             estimates[key] = Estimate.absent("not_measured", NEEDS_BOTH_ORDERS)
-    return estimates | _lengths(made, uncertainty, resolution) | _channels(made, uncertainty, resolution)
+    scale = open_scale(estimates)
+    return estimates | _lengths(made, uncertainty, resolution, scale) | _channels(made, uncertainty, resolution, scale)
+
+
+def open_scale(estimates: Mapping[str, Estimate]) -> str:
+    """Which of resolution, criterion and position the readings leave open outwards, "" where none is.
+
+    Then all evidence may be as large as one likes, and so may each slope in its standard deviations.
+    """
+    for key in ("resolution", "criterion", "position"):
+        estimate = estimates[key]
+        outwards = estimate.low is not None and (estimate.low > 0 or key == "criterion")
+        inwards = estimate.high is not None and estimate.high < 0
+        if estimate.status == "bounded" and (outwards or inwards):
+            return key
+    return ""
+
+
+def slope_of(uncertainty: Uncertainty, name: str, open_scale: str) -> Estimate:
+    """A slope, where it is the readings that tell it and not its prior."""
+    n = uncertainty.fit.n_pairs
+    if open_scale:
+        return Estimate.absent(
+            "undetermined", f"the {open_scale} is bounded on one side only, so the scale is open", n=n
+        )
+    if uncertainty.of(name) > _MOST_OF_PRIOR * SLOPE_PRIOR_SD:
+        return Estimate.absent("undetermined", "the readings tell little more of it than that it is not large", n=n)
+    return uncertainty.linear(name)
 
 
 def _of_quality(
@@ -189,7 +219,9 @@ def _of_quality(
     supported = empirical is not None and empirical.status == "bounded" and empirical.high == 1
     estimates = {"resolution": resolution}
     for key, curve in curves.items():
-        estimates[key] = _beyond_the_model(fit, resolution, empirical) or model_threshold(
+        # Without the criterion the threshold is lower: what the shares say of the top step does not hold for it.
+        shares = None if key == "fc75" and empirical is not None and empirical.low is not None else empirical
+        estimates[key] = _beyond_the_model(fit, resolution, shares) or model_threshold(
             uncertainty,
             curve,
             resolution=resolution,
@@ -198,7 +230,7 @@ def _of_quality(
             n_outcomes=made.table.n_outcomes,
         )
     estimates["noise_equivalent_delta_q"] = _unless_measured(fit, "resolution", resolution) or noise_equivalent(
-        resolution
+        uncertainty, resolution
     )
     estimates |= {key: _flagged(estimates[key], *confounded) for key in curves}
     if "log_task_spread" in fit.names and fit.free[fit.names.index("log_task_spread")]:
@@ -209,7 +241,7 @@ def _of_quality(
     return estimates
 
 
-def _lengths(made: ModelTable, uncertainty: Uncertainty, resolution: Estimate) -> dict[str, Estimate]:
+def _lengths(made: ModelTable, uncertainty: Uncertainty, resolution: Estimate, open_scale: str) -> dict[str, Estimate]:
     """The pull of a hundred words of length, and what as many of filler cost, in evidence and in quality steps."""
     needs = {
         "length": "needs the answers' lengths, and arms that tell length from quality (phrasings, filler)",
@@ -219,20 +251,20 @@ def _lengths(made: ModelTable, uncertainty: Uncertainty, resolution: Estimate) -
     for name, reason in needs.items():
         slope = in_steps = Estimate.absent("not_measured", reason)
         if name in made.covariates:
-            slope, in_steps = uncertainty.linear(name), _in_steps(uncertainty, name, resolution)
+            slope, in_steps = slope_of(uncertainty, name, open_scale), _in_steps(uncertainty, name, resolution)
         estimates |= {f"{name}_slope": slope, f"{name}_in_steps": in_steps}
     return estimates
 
 
-def _channels(made: ModelTable, uncertainty: Uncertainty, resolution: Estimate) -> dict[str, Estimate]:
+def _channels(made: ModelTable, uncertainty: Uncertainty, resolution: Estimate, open_scale: str) -> dict[str, Estimate]:
     """The pull of a dose of each channel, in evidence and in quality steps, and of the wording that holds the doses."""
     channels = [name for name in made.covariates if name not in (*LENGTHS, CHANNEL_INTERCEPT)]
     estimates = {}
     for name in channels:
-        estimates[f"channel_slope@{name}"] = uncertainty.linear(name)
+        estimates[f"channel_slope@{name}"] = slope_of(uncertainty, name, open_scale)
         estimates[f"channel_in_steps@{name}"] = _in_steps(uncertainty, name, resolution)
     if CHANNEL_INTERCEPT in made.covariates:
-        estimates[CHANNEL_INTERCEPT] = uncertainty.linear(CHANNEL_INTERCEPT)
+        estimates[CHANNEL_INTERCEPT] = slope_of(uncertainty, CHANNEL_INTERCEPT, open_scale)
     elif channels:
         estimates[CHANNEL_INTERCEPT] = Estimate.absent("not_measured", "needs pairs of a channel at two doses or more")
     if not channels:
@@ -243,7 +275,7 @@ def _channels(made: ModelTable, uncertainty: Uncertainty, resolution: Estimate) 
 def _in_steps(uncertainty: Uncertainty, name: str, resolution: Estimate) -> Estimate:
     """A slope in quality steps, where the resolution is known well enough to divide by it; confounded as that is."""
     return _unless_measured(uncertainty.fit, "resolution", resolution) or _flagged(
-        ratio_to_resolution(uncertainty, name), *(flag for flag in CONFOUNDED if flag in resolution.flags)
+        ratio_to_resolution(uncertainty, name, resolution), *(flag for flag in CONFOUNDED if flag in resolution.flags)
     )
 
 
@@ -268,7 +300,7 @@ def _beyond_the_model(fit: MeasurementFit, resolution: Estimate, empirical: Esti
 def _flagged(estimate: Estimate, *flags: str) -> Estimate:
     if estimate.status not in ("measured", "bounded"):
         return estimate
-    return replace(estimate, flags=(*estimate.flags, *flags))
+    return replace(estimate, flags=tuple(dict.fromkeys((*estimate.flags, *flags))))
 
 
 def _prior_limited(fit: MeasurementFit, name: str) -> tuple[str, ...]:

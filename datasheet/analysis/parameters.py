@@ -28,7 +28,7 @@ class Parameters:
 
     @classmethod
     def from_vector(cls, theta: Numbers, *, lapse_rate: float = 0.0) -> Parameters:
-        """From (k, γ…, b, log c, logit ρ, log τ)."""
+        """From (k, γ…, b, log c, logit ρ, log τ), shape (m + 5,)."""
         return cls(
             resolution=float(theta[0]),
             slopes=theta[1:-4],

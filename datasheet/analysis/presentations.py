@@ -18,13 +18,13 @@ _UNSEEN_PAIRS = 2
 
 
 def clusters(readings: Readings) -> Codes:
-    """Cluster code of each reading: its task, or its stimulus where no task is named. The same in every subset."""
+    """Cluster code of each reading, shape (n,): its task, or its stimulus if it has none; the same in every subset."""
     own = len(readings.tasks) + readings.stimulus
     return np.where(readings.task == UNKNOWN, own, readings.task).astype(np.int32)
 
 
 def presentation_weights(readings: Readings, *, both_orders_as_one: bool = False) -> Numbers:
-    """Weight of each valid reading: 1 over the valid readings of its presentation; 0 where invalid.
+    """Weight of each reading, shape (n,): 1 over the valid readings of its presentation; 0 where invalid.
 
     ``both_orders_as_one`` makes the stimulus the presentation, for identical pairs, whose two orders are one and the
     same input.
@@ -40,7 +40,7 @@ def presentation_weights(readings: Readings, *, both_orders_as_one: bool = False
 
 
 def cluster_sums(weights: Numbers, cluster: Codes) -> Numbers:
-    """Sum of weights in each cluster, shape (G,)."""
+    """Sum of weights, shape (n,), in each cluster, shape (G,)."""
     return np.bincount(cluster, weights=weights).astype(np.float64)
 
 
@@ -48,6 +48,8 @@ def share_of(
     event: Mask | Numbers, weights: Numbers, cluster: Codes, *, pair: Codes | None = None
 ) -> ClusteredShare | None:
     """Weighted share of an event (or mean of scores in [0, 1]) by cluster; None where nothing has weight.
+
+    All arrays have shape (n,).
 
     Parameters
     ----------

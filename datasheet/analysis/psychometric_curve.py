@@ -28,7 +28,7 @@ LARGEST_ARGUMENT = 700.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rise:
-    """A standard curve F, and its complement, accurate where F is near 1.
+    """A standard curve F, and its complement, accurate where F is near 1, in the shape of its argument.
 
     ``derivatives`` gives the first two of F; most points of a search never need them.
     """
@@ -44,6 +44,8 @@ class Family:
 
     Attributes
     ----------
+    rise
+        The curve and its complement at an array of any shape.
     scale, offset
         C and u₀ of the module's formula.
     slope_scale

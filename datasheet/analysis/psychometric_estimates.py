@@ -74,7 +74,7 @@ class PsychometricFit:
         return tuple(shares)
 
     def share_correct(self, levels: npt.ArrayLike) -> Numbers:
-        """The fitted curve at some levels; a step at the threshold where the width has only an upper limit.
+        """The fitted curve in the shape of ``levels``; a step at the threshold where the width has only an upper limit.
 
         Raises
         ------
@@ -125,6 +125,7 @@ class Wording:
     flags: tuple[str, ...]
 
     def measured(self, estimate: float, low: float | None, high: float | None, reason: str) -> Estimate:
+        """An estimate and its limits, None where open; one on the wrong side of the estimate is moved to it."""
         return Estimate(
             estimate=estimate,
             low=low if low is None else min(low, estimate),

@@ -76,7 +76,7 @@ def _ascend(likelihood: Likelihood, theta: Numbers, at: Derivatives, held: Flags
 
 
 def at_bound(theta: Numbers, gradient: Numbers, low: Numbers, high: Numbers) -> Flags:
-    """Which parameters lie at a bound and pull outward."""
+    """Which parameters lie at a bound and pull outward; all arrays of shape (B, d)."""
     at: Flags = ((theta <= low) & (gradient < 0)) | ((theta >= high) & (gradient > 0))
     return at
 
@@ -100,6 +100,7 @@ def with_lapse_starts(likelihood: Likelihood, thresholds: Numbers, log_widths: N
 
 
 def best_of(likelihood: Likelihood, points: Numbers) -> Numbers:
+    """The likeliest of K points for each data set, (B, K, d) to (B, d)."""
     best: Numbers = points[np.arange(len(points)), likelihood.value(points).argmax(axis=1)]
     return best
 
@@ -140,7 +141,7 @@ class Maximum:
     constant_limit: Numbers
 
     def of(self, rows: Indices) -> Maximum:
-        """That of some data sets."""
+        """That of R data sets by their numbers, shape (R,)."""
         return Maximum(
             theta=self.theta[rows],
             value=self.value[rows],

@@ -38,7 +38,7 @@ class Derivatives:
     expected: Numbers
 
     def of(self, rows: Indices) -> Derivatives:
-        """Those of some rows."""
+        """Those of R data sets by their numbers, shape (R,)."""
         return Derivatives(
             value=self.value[rows],
             gradient=self.gradient[rows],
@@ -47,7 +47,7 @@ class Derivatives:
         )
 
     def put(self, rows: Indices, other: Derivatives, of: Flags) -> None:
-        """Take over some rows of another."""
+        """Overwrite ``rows``, shape (R,), with the R rows of another that a mask keeps."""
         self.value[rows] = other.value[of]
         self.gradient[rows] = other.gradient[of]
         self.information[rows] = other.information[of]
@@ -75,7 +75,7 @@ class StepLimit:
     lapse_rate: Numbers
 
     def of(self, rows: Indices) -> StepLimit:
-        """That of some data sets."""
+        """That of R data sets by their numbers, shape (R,)."""
         return StepLimit(
             value=self.value[rows], low=self.low[rows], high=self.high[rows], lapse_rate=self.lapse_rate[rows]
         )
@@ -105,6 +105,7 @@ class Likelihood:
 
     @property
     def n_parameters(self) -> int:
+        """d: threshold, log width and, where it is free, the lapse rate."""
         return 2 if self.lapse_rate is not None else 3
 
     @cached_property
@@ -115,7 +116,7 @@ class Likelihood:
         return least
 
     def of(self, rows: Indices | Flags) -> Likelihood:
-        """The same for some of the data sets, which may repeat."""
+        """The same for the data sets of a mask, shape (B,), or of numbers, shape (R,), which may repeat."""
         return Likelihood(
             family=self.family,
             levels=self.levels[rows],
@@ -223,7 +224,10 @@ class Likelihood:
         )
 
     def constant_limit(self, least: float, most: float) -> Numbers:
-        """What the likelihood tends to as the width grows without bound: one share, within limits, at every level."""
+        """What the likelihood tends to as the width grows without bound, shape (B,).
+
+        That is one share at every level, from ``least`` to ``most``.
+        """
         hits, misses = self.correct.sum(axis=1), (self.n - self.correct).sum(axis=1)
         return _binomial(hits, misses, np.clip(hits / np.maximum(hits + misses, _LEAST_SHARE), least, most))
 

@@ -154,7 +154,7 @@ class _Calls:
 
 
 def weighted_median(values: Numbers, weight: Numbers) -> float:
-    """The least value up to which half of the weight lies."""
+    """The least value up to which half of the weight lies; arrays of shape (n,), n at least 1."""
     at = np.argsort(values)
     reached = np.cumsum(weight[at])
     return float(values[at][np.searchsorted(reached, reached[-1] / 2)])

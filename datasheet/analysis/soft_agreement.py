@@ -55,7 +55,7 @@ class LabelAgreement:
 
 
 def label_agreement(labels: LabelColumns, *, outcome: Codes, order: Codes) -> LabelAgreement:
-    """Hold verdicts (slot outcome codes, -1 where there is none) against the labels of their calls."""
+    """Hold verdicts (slot outcome codes, -1 where there is none) against the labels of their calls, shape (n,) each."""
     told = (labels.mass > 0) & (outcome != UNKNOWN)
     shown, verdict, kept = labels.where(told), outcome[told], order[told]
     shares = np.exp([shown.first, shown.tie, shown.second])

@@ -26,7 +26,7 @@ CLASSES = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SwapPairs:
-    """Pairs of readings of one stimulus and repeat, one element a pair.
+    """Pairs of readings of one stimulus and repeat, one element a pair: shape (n,) each.
 
     ``slot_ab`` and ``slot_ba`` are +1 (first), 0 (tie), -1 (second); ``valid_ab``, ``valid_ba`` say whether there is a
     reading at all. ``weight`` is 1 over the complete repeats of the stimulus, 0 where the pair is incomplete.
@@ -43,7 +43,7 @@ class SwapPairs:
 
     @property
     def complete(self) -> Mask:
-        """Pairs with two valid readings."""
+        """Which pairs have two valid readings, shape (n,)."""
         return self.valid_ab & self.valid_ba
 
     @property
@@ -57,7 +57,7 @@ class SwapPairs:
         return len(np.unique(self.stimulus)) - self.n_complete
 
     def in_class(self, name: str) -> Mask:
-        """Complete pairs of a class of the decomposition.
+        """Which pairs are complete and of a class of the decomposition, shape (n,).
 
         With three verdicts every complete pair falls into one of the first four classes, so ``other_conflict`` is
         empty; it has its place for verdict sets that make other combinations possible.

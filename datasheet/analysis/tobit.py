@@ -31,10 +31,10 @@ class NormalRegression:
     log_likelihood: float
 
     def residuals(self, values: Numbers, censored: Codes, design: Numbers, rng: np.random.Generator) -> Numbers:
-        """Residuals in standard deviations; a censored one is drawn from what lies beyond its limit.
+        """Residuals in standard deviations, shape (n,); a censored one is drawn from what lies beyond its limit.
 
         Randomised quantile residuals (Dunn & Smyth 1996, J. Comput. Graph. Stat. 5:236): standard normal, all of them,
-        where the model holds.
+        where the model holds. Arguments as in :func:`fit_tobit`.
         """
         residuals = (values - design @ self.coefficients) / self.residual_sd
         beyond = censored != 0

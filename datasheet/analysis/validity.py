@@ -63,7 +63,7 @@ def _bounds(hit: Mask, possible: Mask, missing: Mask, unit: Codes) -> MissingBou
 
 
 def reading_bounds(readings: Readings, event: Mask, *, both_orders_as_one: bool = False) -> MissingBounds | None:
-    """Bounds of a share of single readings; None where none is missing."""
+    """Bounds of the share of an event, shape (n,), over single readings; None where none is missing."""
     unit = readings.stimulus if both_orders_as_one else (readings.stimulus * 2 + readings.order).astype(np.int32)
     return _bounds(event & readings.valid, ~readings.valid, ~readings.valid, unit)
 

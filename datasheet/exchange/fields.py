@@ -28,6 +28,13 @@ _SHARES = ("p_first", "p_tie", "p_second")
 
 
 def text_of(value: Any, field: str, where: str) -> str | None:
+    """The value of a text field; a whole number, such as an id, is taken as its digits.
+
+    Raises
+    ------
+    VerdictLogError
+        It is neither, nor null; the message begins with ``where``.
+    """
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, int) and not isinstance(value, bool):
@@ -91,7 +98,13 @@ CHECKS: Mapping[str, Callable[[Any, str, str], Any]] = {
 
 
 def checked(row: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """The fields of a row that the analysis uses, each found to be what it must be."""
+    """The fields of a row that the analysis uses, each found to be what it must be.
+
+    Raises
+    ------
+    VerdictLogError
+        A field is something else; the message begins with ``where``.
+    """
     return {field: check(value, field, where) for field, value in row.items() if (check := CHECKS.get(field))}
 
 

@@ -87,7 +87,13 @@ def _json_object(line: bytes, where: str) -> dict[str, Any]:
 
 
 def read_header(rows: Iterator[tuple[int, dict[str, Any]]], name: str) -> tuple[dict[str, Any], Iterable[Any]]:
-    """The header, where the first line is one, and the rows that follow."""
+    """The header, where the first line is one, and the rows that follow.
+
+    Raises
+    ------
+    VerdictLogError
+        There is no line at all, or the header is of another format or version.
+    """
     first = next(rows, None)
     if first is None:
         raise VerdictLogError(f"{name} is empty: expected one reading a line (see `datasheet analyze --help`)")

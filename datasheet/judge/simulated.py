@@ -70,6 +70,11 @@ class Dials:
         Probability of a reply that holds no verdict.
     readout_scale
         s: evidence in which the odds of a label change by a factor e, where its log-probability is asked for.
+
+    Raises
+    ------
+    UsageError
+        A dial is no number within its range.
     """
 
     sensitivity: float = 0.9

@@ -102,9 +102,10 @@ def model_checks(sheet: Sheet) -> tuple[str, ...]:
         if values:
             checks.append(f"If {lapses['lapse_rate']:.0%} of calls were lapses: {values}.")
     if model.get("lapses_p") is not None:
-        checks.append(f"No lapses: {p_phrase(model['lapses_p'])}.")
+        checks.append(f"No lapses, by the likelihood ratio: {p_phrase(model['lapses_p'])}.")
     if model.get("steps_p") is not None:
-        checks.append(f"All quality steps worth the same: {p_phrase(model['steps_p'])}.")
+        p = p_phrase(model["steps_p"])
+        checks.append(f"All quality steps worth the same, by F of the likelihood ratio on free means: {p}.")
     return tuple(checks)
 
 
@@ -173,7 +174,8 @@ def budget_table(sheet: Sheet) -> BudgetTable | None:
     return BudgetTable(
         caption=f"Uncertainty budget of a win rate over {counted(first['n_prompts'], 'prompt')}, a tie counting half. "
         f"Two systems' answers differ by {first['quality_sd']:g} quality step (sd) from prompt to prompt; one of them "
-        "is truly better on as many prompts as the heads say; read in one order, drawn for each prompt, or in both",
+        "is truly better on as many prompts as the heads say; read in one order, drawn for each prompt, or in both. "
+        "The half-width takes Student's t on the effective degrees of freedom (Welch-Satterthwaite)",
         heads=tuple(
             f"{budget['better_share']:.0%} better, {'one order' if budget['orders'] == 1 else 'both orders'}"
             for budget in budgets

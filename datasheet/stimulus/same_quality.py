@@ -16,7 +16,13 @@ def same_subset(chain: Chain, level: int) -> Stimulus:
 
 
 def different_subset(chain: Chain, level: int) -> Stimulus:
-    """The first requirements of the chain against as many of its last: neither answer dominates the other."""
+    """The first requirements of the chain against as many of its last: neither answer dominates the other.
+
+    Raises
+    ------
+    ValueError
+        The level is not between 0 and the number of requirements, so that no two subsets differ.
+    """
     if not 0 < level < N_REQUIREMENTS:
         raise ValueError(f"no two different subsets of {level} requirements out of {N_REQUIREMENTS} are compared")
     last = chain.compose(chain.requirements[-level:])

@@ -31,7 +31,13 @@ _ADVICE = {
 
 @contextmanager
 def in_words(path: Path) -> Iterator[None]:
-    """Turn SQLite's errors into a sentence that says what to do."""
+    """Turn SQLite's errors into a sentence that says what to do.
+
+    Raises
+    ------
+    TrialLogError
+        An error of SQLite or of the file system came up in the block.
+    """
     try:
         yield
     except (sqlite3.Error, OSError) as error:
@@ -47,7 +53,13 @@ def fault_text(path: Path, error: Exception) -> str:
 
 
 def exists(path: Path) -> bool:
-    """Whether there is a file of this name; a folder is refused."""
+    """Whether there is a file of this name.
+
+    Raises
+    ------
+    TrialLogError
+        There is a folder of this name.
+    """
     if path.is_dir():
         raise TrialLogError(
             f"{path}: expected the file of a trial log, found a folder; name the log in it, or use another --out"
@@ -95,7 +107,13 @@ def leave_one_file(connection: sqlite3.Connection) -> None:
 
 
 def is_blank(connection: sqlite3.Connection, path: Path) -> bool:
-    """True where nothing was ever stored; what is neither blank nor a log that this version reads is refused."""
+    """True where nothing was ever stored, False where there is a log that this version reads.
+
+    Raises
+    ------
+    TrialLogError
+        It is neither.
+    """
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     (tables,) = connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()

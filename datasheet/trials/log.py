@@ -176,7 +176,13 @@ class TrialLog:
             self._held.close()
 
     def close(self) -> None:
-        """Commit what is queued, and give back the file."""
+        """Commit what is queued, and give back the file.
+
+        Raises
+        ------
+        TrialLogError
+            Some of it was not committed.
+        """
         self._held.close()
         if self._writer is not None and self._writer.fault is not None:
             raise self._writer.fault
@@ -239,7 +245,13 @@ class TrialLog:
 
     @property
     def instrument(self) -> dict[str, str]:
-        """What the readings are of, as it was given when the log was made."""
+        """What the readings are of, as it was given when the log was made.
+
+        Raises
+        ------
+        TrialLogError
+            The log was edited, so that it is no object of texts or lacks what tells an instrument apart.
+        """
         place = f"{self.path}: the field 'instrument' of the table 'meta'"
         try:
             held = decode(self._meta("instrument"))
@@ -253,7 +265,13 @@ class TrialLog:
         return held
 
     def check_instrument(self, instrument: Mapping[str, str]) -> None:
-        """Refuse another judge or bank than the log's, with each field that differs."""
+        """Refuse another judge or bank than the log's, with each field that differs.
+
+        Raises
+        ------
+        TrialLogError
+            The judge or the bank is another one.
+        """
         held = self.instrument
         if all(held.get(field) == instrument.get(field) for field in _IDENTITY):
             return

@@ -19,7 +19,15 @@ _BATCH_ROWS = 200
 
 
 class Writer:
-    """The thread that commits rows in batches; after a fault it takes rows but writes none."""
+    """The thread that commits rows in batches; after a fault it writes no more.
+
+    Attributes
+    ----------
+    fault
+        What went wrong, or None.
+    watcher
+        Called after each batch, in this thread, with the number of readings committed and the fault.
+    """
 
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         self.fault: TrialLogError | None = None
@@ -31,11 +39,25 @@ class Writer:
         self._thread.start()
 
     def put(self, statement: str, row: Row) -> None:
+        """Queue a row for an SQL statement; returns at once.
+
+        Raises
+        ------
+        TrialLogError
+            The fault of an earlier batch.
+        """
         if self.fault is not None:
             raise self.fault
         self._queue.put((statement, row))
 
     def flush(self) -> None:
+        """Wait until all that was queued is on disk.
+
+        Raises
+        ------
+        TrialLogError
+            Some of it could not be committed.
+        """
         written = threading.Event()
         self._queue.put(written)
         written.wait()
@@ -43,6 +65,7 @@ class Writer:
             raise self.fault
 
     def stop(self) -> None:
+        """Commit what is queued and end the thread; a fault is kept, not raised."""
         self._queue.put(None)
         self._thread.join()
 

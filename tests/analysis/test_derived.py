@@ -183,17 +183,34 @@ def test_the_marginal_threshold_carries_the_uncertainty_of_the_task_spread() -> 
 
 def test_noise_in_quality_steps_is_the_resolution_turned_over() -> None:
     resolution = Estimate(estimate=0.5, low=0.4, high=0.8, n=400, n_clusters=12, method="joint model, t(11)")
-    found = noise_equivalent(resolution)
+    found = noise_equivalent(Uncertainty(fit=fitted(k=0.5)), resolution)
     assert (found.estimate, found.low, found.high) == pytest.approx((2.0, 1.25, 2.5))
     assert (found.n, found.n_clusters, found.method) == (400, 12, "joint model, t(11)")
-    open_ended = noise_equivalent(replace(resolution, low=None, high=None, reason=ONE_TASK))
-    assert (open_ended.estimate, open_ended.low, open_ended.high) == (2.0, None, None)
+
+
+def test_noise_in_quality_steps_with_one_task_needs_a_resolution_above_0_in_it() -> None:
+    within = float(norm.ppf(0.975))
+    for u_k, status in ((0.95 * 0.5 / within, "measured"), (1.05 * 0.5 / within, "undetermined")):
+        uncertainty = Uncertainty(fit=fitted(k=0.5, u_k=u_k, tasks=1))
+        found = noise_equivalent(uncertainty, uncertainty.linear("resolution"))
+        assert (found.status, found.low, found.high) == (status, None, None)
+
+
+def test_noise_in_quality_steps_is_open_where_no_bank_could_hold_it() -> None:
+    resolution = Estimate(estimate=0.3, low=0.001, high=0.6, n=400, n_clusters=12, method="t(11)")
+    found = noise_equivalent(Uncertainty(fit=fitted(k=0.3)), resolution)
+    assert (found.low, found.high, found.reason) == (
+        pytest.approx(1 / 0.6),
+        None,
+        "the upper limit lies beyond 60 steps",
+    )
 
 
 @pytest.mark.parametrize(("value", "low"), [(0.5, 0.0), (0.5, -0.1), (-0.5, None)])
 def test_noise_in_quality_steps_needs_a_resolution_above_0(value: float, low: float | None) -> None:
     reason = "" if low is not None else ONE_TASK
-    found = noise_equivalent(Estimate(estimate=value, low=low, high=None if low is None else 1.0, n=9, reason=reason))
+    resolution = Estimate(estimate=value, low=low, high=None if low is None else 1.0, n=9, reason=reason)
+    found = noise_equivalent(Uncertainty(fit=fitted(k=value)), resolution)
     assert (found.status, found.estimate, found.reason) == ("undetermined", None, NOT_CLEARLY_ABOVE_0)
 
 
@@ -210,12 +227,17 @@ def roots(b: float, k: float, matrix: Numbers) -> tuple[float, ...]:
     return tuple(sorted(np.roots(quadratic)))
 
 
+def in_steps(fit: MeasurementFit) -> Estimate:
+    uncertainty = Uncertainty(fit=fit)
+    return ratio_to_resolution(uncertainty, "position", uncertainty.linear("resolution"))
+
+
 @pytest.mark.parametrize("correlation", [-0.7, 0.0, 0.6])
 @pytest.mark.parametrize("robust_is_larger", [True, False])
 def test_position_in_steps_has_the_roots_of_fiellers_quadratic(correlation: float, robust_is_larger: bool) -> None:
     matrix = correlated(0.12, 0.2, correlation)
     fit = fitted(k=0.6, b=0.45, covariance=matrix, robust=matrix * (2.0 if robust_is_larger else 0.5))
-    found = ratio_to_resolution(Uncertainty(fit=fit), "position")
+    found = in_steps(fit)
     expected = roots(0.45, 0.6, matrix * (2.0 if robust_is_larger else 1.0))
     assert found.estimate == pytest.approx(0.75)
     assert (found.low, found.high) == pytest.approx(expected)
@@ -226,18 +248,25 @@ def test_a_ratio_takes_the_covariance_that_is_larger_along_it() -> None:
     along, against = correlated(0.12, 0.2, 0.8), correlated(0.12, 0.2, -0.8)
     for model, robust in ((along, against), (against, along)):
         fit = fitted(k=0.6, b=0.45, covariance=model, robust=robust)
-        found = ratio_to_resolution(Uncertainty(fit=fit), "position")
+        found = in_steps(fit)
         assert (found.low, found.high) == pytest.approx(roots(0.45, 0.6, against))
 
 
 def test_a_ratio_to_a_resolution_that_may_be_0_is_unbounded() -> None:
-    inside, outside = (
-        ratio_to_resolution(Uncertainty(fit=fitted(k=0.3, b=0.4, u_k=0.3 / TWO_SIDED * off)), "position")
-        for off in (0.98, 1.02)
-    )
-    assert inside.status == "measured"
-    assert inside.high is not None
+    near, inside, outside = (in_steps(fitted(k=0.3, b=0.4, u_k=0.3 / TWO_SIDED * off)) for off in (0.9, 0.98, 1.02))
+    assert (near.status, near.reason) == ("measured", "")
+    assert near.high is not None
+    assert (inside.status, inside.high) == ("measured", None)
+    assert inside.low is not None
+    assert inside.reason == "the upper limit lies beyond 60 steps"
     assert outside.status == "undetermined"
+
+
+def test_a_ratio_agrees_with_the_resolution_as_it_is_printed() -> None:
+    """Whose limits may be those of a profile."""
+    fit = fitted(k=0.6, b=0.45, u_k=0.1)
+    printed = replace(Uncertainty(fit=fit).linear("resolution"), low=-0.01)
+    assert ratio_to_resolution(Uncertainty(fit=fit), "position", printed).status == "undetermined"
 
 
 @pytest.mark.parametrize("correlation", [-0.8, 0.8])

@@ -21,7 +21,13 @@ _FAILS = ("fail", "failed", "false", "no")
 
 
 def read_named_label(cleaned: str, schema: Schema, cut_off: bool) -> Verdict:
-    """The label under the key, in the last field, or alone on the first or last line; explanations don't vote."""
+    """The label under the key, in the last field, or alone on the first or last line; explanations don't vote.
+
+    Raises
+    ------
+    NoReadingError
+        No offered label is given in such a place, or several that differ are.
+    """
     values = member_values(cleaned, schema.keys)
     if values:
         return _agreed([_offered(value, schema) for value in values], schema)
@@ -38,7 +44,13 @@ def read_named_label(cleaned: str, schema: Schema, cut_off: bool) -> Verdict:
 
 
 def read_binary(cleaned: str, schema: Schema, cut_off: bool) -> Verdict:
-    """Pass or fail: a truth value or its word in JSON, else as a named label. The numbers 0 and 1 are not taken."""
+    """Pass or fail: a truth value or its word in JSON, else as a named label. The numbers 0 and 1 are not taken.
+
+    Raises
+    ------
+    NoReadingError
+        Neither is given, or both are.
+    """
     values = member_values(cleaned, schema.keys)
     if not values:
         return read_named_label(cleaned, schema, cut_off)

@@ -26,17 +26,35 @@ _BARE_LABEL = 40  # characters of a reply that is a label and nothing else
 
 
 def read_json(cleaned: str, schema: Schema, cut_off: bool) -> Verdict:
-    """The label under the verdict's key; no prose in its stead."""
+    """The label under the verdict's key; no prose in its stead.
+
+    Raises
+    ------
+    NoReadingError
+        There is no such label, or there are several that differ.
+    """
     return label_verdict(read_json_label(cleaned, schema), schema)
 
 
 def read_bracket(cleaned: str, schema: Schema, cut_off: bool) -> Verdict:
-    """[[A]], else a clear verdict in other words."""
+    """[[A]], else a clear verdict in other words.
+
+    Raises
+    ------
+    NoReadingError
+        No verdict is clear, or it is not one that is offered, or verdicts differ.
+    """
     return _read_marked(cleaned, schema, cut_off, DOUBLE_BRACKETS)
 
 
 def read_choice(cleaned: str, schema: Schema, cut_off: bool) -> Verdict:
-    """Read "Choice: A", else a clear verdict in other words."""
+    """Read "Choice: A", else a clear verdict in other words.
+
+    Raises
+    ------
+    NoReadingError
+        No verdict is clear, or it is not one that is offered, or verdicts differ.
+    """
     return _read_marked(cleaned, schema, cut_off, _FIELD)
 
 
@@ -44,6 +62,11 @@ def read_output(cleaned: str, schema: Schema, cut_off: bool) -> Verdict:
     """Read "Output (a)" on a line of its own, or a sentence that says which output is better; they must agree.
 
     The headings of quoted outputs look the same, so that two different lines conflict whatever their order.
+
+    Raises
+    ------
+    NoReadingError
+        Neither names an output, a tie is said where none is offered, or they differ.
     """
     label = given_label(cleaned, _OUTPUT, schema, standing_alone=True)
     outcome = None if cut_off else concluded_outcome(cleaned, schema)
@@ -55,7 +78,13 @@ def read_output(cleaned: str, schema: Schema, cut_off: bool) -> Verdict:
 
 
 def read_five_level(cleaned: str, schema: Schema, cut_off: bool) -> Verdict:
-    """[[A>>B]] to [[B>>A]], with the strength of the preference."""
+    """[[A>>B]] to [[B>>A]], with the strength of the preference.
+
+    Raises
+    ------
+    NoReadingError
+        No mark gives an offered label, or several give different ones.
+    """
     cleaned = cleaned.replace("&gt;", ">").replace("&lt;", "<")
     label = given_label(cleaned, DOUBLE_BRACKETS, schema, standing_alone=cut_off)
     flags: tuple[str, ...] = ()
@@ -67,7 +96,13 @@ def read_five_level(cleaned: str, schema: Schema, cut_off: bool) -> Verdict:
 
 
 def read_single_token(cleaned: str, schema: Schema, cut_off: bool) -> Verdict:
-    """A label and nothing else."""
+    """A label and nothing else.
+
+    Raises
+    ------
+    NoReadingError
+        The text is anything else.
+    """
     label = _bare_label(cleaned, schema)
     if label is None:
         raise NoReadingError("no_verdict")

@@ -12,7 +12,13 @@ from datasheet.records import Outcome, Verdict
 
 
 def read_ranking(cleaned: str, schema: Schema, cut_off: bool) -> Verdict:
-    """The answer with the lower rank (1 is the best); equal ranks are a tie."""
+    """The answer with the lower rank (1 is the best); equal ranks are a tie.
+
+    Raises
+    ------
+    NoReadingError
+        There is no ranking, it leaves out an answer or ranks one twice, or rankings differ.
+    """
     rankings = [_ranks(value, schema) for value in member_values(cleaned, ("ordered_models",))]
     if not rankings:
         raise NoReadingError("no_verdict")

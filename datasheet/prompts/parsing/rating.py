@@ -25,7 +25,13 @@ Rated = tuple[str, str | None]  # a number as written, and its denominator
 
 
 def read_rating(cleaned: str, schema: Schema, cut_off: bool) -> Verdict:
-    """The one rating that a reply gives, in the first of the usual forms that it uses."""
+    """The one rating that a reply gives, in the first of the usual forms that it uses.
+
+    Raises
+    ------
+    NoReadingError
+        No rating is given, it does not fit the scale, or ratings differ.
+    """
     rated = _bracketed(cleaned) or _members(cleaned, schema) or _fields(cleaned) or _line(cleaned)
     if not rated:
         raise NoReadingError("no_verdict")

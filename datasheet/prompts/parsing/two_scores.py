@@ -25,7 +25,13 @@ _LINE = 200  # characters of a line of scores
 
 
 def read_two_scores(cleaned: str, schema: Schema, cut_off: bool) -> Verdict:
-    """The answer with the higher score; equal scores are a tie."""
+    """The answer with the higher score; equal scores are a tie.
+
+    Raises
+    ------
+    NoReadingError
+        An answer has no score, or several that differ, or one that lies off the scale.
+    """
     lines = [line for line in cleaned.splitlines() if line and len(line) <= _LINE]
     first, second = _pair(lines) or _one_by_one(lines)
     difference = on_scale(first, schema) - on_scale(second, schema)
