@@ -81,4 +81,4 @@ def test_tests_are_told_with_the_flags_that_rest_on_them_and_in_one_style() -> N
     # Each flag tells the tests that it rests on.
     assert rules["surface-sensitive"] == stable
     assert rules["positional"] == slot
-    assert rules["noisy"] == f"{stable}, PFP p = 1; {slot}"
+    assert rules["noisy"] == f"{stable}, PFP p = 1.0; {slot}"

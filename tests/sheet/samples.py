@@ -16,15 +16,18 @@ from datasheet.sheet.build import SheetContext, build_sheet
 
 HOSTILE = "</title></style><script>alert(1)</script>{{ 7 * 7 }}\x1b[2J\u202egnp.exe\x07 " + "x" * 400
 ARMS = ("terse_better", "wordy_better", "filled_even", "filled_longer")
+_WORDS_A_STEP = {"terse_better": -5, "filled_even": 0, "filled_longer": -5}
+"""By how much the better answer is longer for each step, where length is told from quality; 15 in other arms."""
 
 _SAMPLES: dict[str, dict[str, Any]] = {
     "careful": {"tasks": 10},
+    "lengths_apart": {"tasks": 10, "lengths_apart": True},
     "bounded": {"tasks": 6, "resolution": 6.0, "criterion": 0.05},
     "never_tie": {"tasks": 6, "ties_allowed": False},
     "few": {"tasks": 3, "arms": ()},
     "taskless": {"tasks": 3, "arms": (), "simulated": False, "named": False},
     "real": {"tasks": 3, "arms": (), "simulated": False},
-    "one_order": {"tasks": 6, "orders": ("ab",), "length_unit": "tokens"},
+    "one_order": {"tasks": 10, "lengths_apart": True, "orders": ("ab",), "length_unit": "tokens"},
     "repeated": {"tasks": 8, "repeats": 3},
     "hostile": {"tasks": 3, "arms": (HOSTILE,), "hostile": HOSTILE},
 }
@@ -54,12 +57,20 @@ def make_sheet(
     orders: Sequence[str] = ("ab", "ba"),
     length_unit: str = "words",
     repeats: int = 1,
+    lengths_apart: bool = False,
 ) -> dict[str, Any]:
     """A sheet; ``named`` is whether the log gives tasks, bank, prompt and the judge's id."""
     observer = Observer(resolution=resolution, criterion=criterion, ties_allowed=ties_allowed)
     rows = [
         row
-        for row in _rows(observer, tasks=tasks, arms=arms, invalid=hostile or "no_verdict", repeats=repeats)
+        for row in _rows(
+            observer,
+            tasks=tasks,
+            arms=arms,
+            invalid=hostile or "no_verdict",
+            repeats=repeats,
+            lengths_apart=lengths_apart,
+        )
         if row.order in orders
     ]
     rows = rows if named else [replace(row, task=None) for row in rows]
@@ -86,7 +97,9 @@ class Observer:
                 yield order, "first" if toward_first > 0 else "second"
 
 
-def _rows(observer: Observer, *, tasks: int, arms: Sequence[str], invalid: str, repeats: int) -> Iterator[ReadingRow]:
+def _rows(
+    observer: Observer, *, tasks: int, arms: Sequence[str], invalid: str, repeats: int, lengths_apart: bool
+) -> Iterator[ReadingRow]:
     pairs = [("vacuum", kind, 0, ("ab",)) for kind in ("empty", "whitespace", "identical")]
     pairs += [("same_quality", "same_subset", 0, ("ab", "ba"))] * 6
     pairs += [("ladder", "prefix", high - low, ("ab", "ba")) for high in range(6) for low in range(high)]
@@ -105,7 +118,7 @@ def _rows(observer: Observer, *, tasks: int, arms: Sequence[str], invalid: str, 
                     outcome=None if lost else outcome,
                     invalid=invalid if lost else None,
                     delta_q=None if probe == "vacuum" else delta_q,
-                    length_a=20 + 15 * delta_q + place % 2,
+                    length_a=20 + (_WORDS_A_STEP.get(arm, 15) if lengths_apart else 15) * delta_q + place % 2,
                     length_b=20,
                 )
 

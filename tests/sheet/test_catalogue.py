@@ -190,6 +190,6 @@ def test_names_of_a_log_can_not_pass_for_ours() -> None:
 
 
 def test_a_hostile_unit_is_cut_and_spelt_out() -> None:
-    sheet = make_sheet(tasks=3, length_unit="\x1b[2J" + "x" * 100)
+    sheet = make_sheet(tasks=10, lengths_apart=True, length_unit="\x1b[2J" + "x" * 100)
     assert "sd per 100 U+001B[2J" in Page(render_html(sheet)).text
     assert all(len(row["unit"]) < 100 for row in sheet["characteristics"])

@@ -97,7 +97,7 @@ def test_the_alternative_text_tells_of_the_curve_and_where_it_crosses() -> None:
 
 
 def test_only_a_measured_threshold_is_a_crossing_and_only_a_fitted_length_is_equal() -> None:
-    sheet = sample("careful")
+    sheet = sample("lengths_apart")
     rows = {row["key"]: row for row in sheet["characteristics"]}
     rows["threshold_75"].update(status="measured", estimate=2.5, low=2, high=3, reason="")
     found = fitted(sheet)

@@ -182,11 +182,12 @@ def test_the_curve_tells_of_length_where_that_was_measured() -> None:
 
 
 def test_the_caption_tells_what_the_fitted_curve_is_and_why_points_may_lie_off_it() -> None:
+    assert (
+        "at equal length; here the better answer is longer too, so where length matters the circles lie off it"
+        in Page(render_html(sample("lengths_apart"))).text
+    )
     sheet = sample("careful")
     text = Page(render_html(sheet)).text
-    assert (
-        "at equal length; here the better answer is longer too, so where length matters the circles lie off it" in text
-    )
     assert "The readings do not settle it: the resolution is not clearly above 0." in text
     assert "for these arms can't tell it from quality" in Page(render_html(sample("few"))).text
     sheet["curves"]["model"] = []
