@@ -47,8 +47,10 @@ def parameter_p(model: ModelFinding, name: str, value: float, alternative: Alter
     """p that a parameter of the joint model is a value; that of the criterion is tested as its logarithm.
 
     By its standard uncertainty, or by its profile likelihood where that gives its limits. None where there is no fit,
-    it does not speak of the parameter, was not found, or rests on one task.
+    it does not speak of the parameter, was not found, or rests on one task, and for a criterion of 0, which none is.
     """
+    if name == "criterion" and value <= 0:
+        return None
     key, fit = ("log_criterion" if name == "criterion" else name), model.fit
     if fit is None or key not in fit.names or not fit.free[fit.names.index(key)] or not fit.converged:
         return None

@@ -57,7 +57,7 @@ def _whole(value: Any, field: str, where: str) -> int | None:
 def _length(value: Any, field: str, where: str) -> int | None:
     if value is None or (type(value) is int and 0 <= value < 2**31):
         return value
-    if type(value) is float and 0 <= value < 2**31:
+    if type(value) is float and 0 <= value < 2**31 - 0.5:
         return round(value)
     raise VerdictLogError(f"{where}: {field!r} should be a length of 0 or more, found {value!r:.80}")
 

@@ -33,7 +33,9 @@ class Analysis:
 
 
 def is_trial_log(path: Path) -> bool:
-    """Whether a file is SQLite, as our own logs are."""
+    """Whether a file is SQLite, as our own logs are; what comes through a pipe can be read but once, and is none."""
+    if not path.is_file():
+        return False
     try:
         with path.open("rb") as stream:
             return stream.read(len(_SQLITE)) == _SQLITE

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import random
+import threading
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -197,3 +199,23 @@ def test_hostile_text_in_a_log_does_not_act_in_the_terminal(command: Command) ->
     assert run.code == 2
     assert "\x1b" not in run.err
     assert "\u202e" not in run.err
+
+
+def test_a_log_through_a_pipe_is_read_whole(command: Command) -> None:
+    write_verdicts(LOG, [verdict_row(row) for row in QWEN32B], {"judge": "piped", "ties_allowed": True})
+    expected = command("analyze", LOG, "--json")
+    os.mkfifo("pipe.jsonl")
+    threading.Thread(target=lambda: Path("pipe.jsonl").write_bytes(LOG.read_bytes()), daemon=True).start()
+    found = command("analyze", "pipe.jsonl", "--json")
+    assert found.code == 0, found.err
+    assert json.loads(found.out)["characteristics"] == json.loads(expected.out)["characteristics"]
+
+
+def test_a_limit_of_0_is_a_limit(command: Command) -> None:
+    """Of the neutral criterion, which is then 0, nothing can be tested."""
+    write_verdicts(LOG, [verdict_row(row) for row in QWEN32B], {"judge": "m", "ties_allowed": True})
+    Path("datasheet.toml").write_text("[limits]\nconservative = 0\n")
+    run = command("analyze", LOG, "--json")
+    assert run.code == 0, run.err
+    tested = [row["p"] for row in json.loads(run.out)["hypotheses"] if row["key"] == "criterion"]
+    assert tested == [None]

@@ -255,3 +255,12 @@ def test_probabilities_at_the_edge_of_rounding_are_taken(path: Path) -> None:
 )
 def test_probabilities_that_can_not_be_are_named_with_their_line(path: Path, fields: dict, said: str) -> None:
     assert f"log.jsonl line 2: {said}" in fault_of(path, {**ROW, "pair": "q"}, {**ROW, **fields})
+
+
+@pytest.mark.parametrize("length", [2147483647.4, 2147483647.6, 2**31])
+def test_a_length_is_refused_where_no_column_holds_it(path: Path, length: float) -> None:
+    if length < 2**31 - 0.5:
+        path.write_text(json.dumps(ROW | {"length_a": length, "length_b": 1}) + "\n")
+        assert read_verdict_log(path).readings.length_a[0] == 2**31 - 1
+    else:
+        assert "should be a length of 0 or more" in fault_of(path, ROW | {"length_a": length, "length_b": 1})
