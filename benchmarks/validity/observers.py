@@ -177,17 +177,17 @@ def true_threshold(observer: Observer) -> float:
     noise = np.sqrt(observer.rho) * rng.standard_normal(n) + np.sqrt(1 - observer.rho) * observer.noise(n, rng)
     place = rng.random(n)
 
-    def right(delta_q: float, inequality: float) -> float:
-        centre = np.floor(place * (len(STEPS) + 1 - delta_q)) - (len(STEPS) - delta_q) / 2 if inequality else 0.0
-        quality = delta_q * (1 + inequality * centre / 2)
+    def right(delta_q: float) -> float:
+        centre = np.floor(place * (len(STEPS) + 1 - delta_q)) - (len(STEPS) - delta_q) / 2
+        quality = delta_q * (1 + observer.step_inequality * centre / 2)
         slope = observer.k * (1 + observer.order_dependent * sign)
         share = float((slope * quality + sign * observer.b + noise > observer.c).mean())
         return (1 - observer.lapse) * share + observer.lapse / len(OUTCOMES)
 
     if observer.step_inequality:
-        shares = [right(step, observer.step_inequality) for step in STEPS]
+        shares = [right(step) for step in STEPS]
         return float(np.interp(ndtri(0.75), ndtri(shares), STEPS))
-    return float(brentq(lambda delta_q: right(delta_q, 0.0) - 0.75, 0.0, 60.0, xtol=1e-4))
+    return float(brentq(lambda delta_q: right(delta_q) - 0.75, 0.0, 60.0, xtol=1e-4))
 
 
 KEYS = (

@@ -8,7 +8,7 @@ one term where neither is a tie, two where one is, four where both are.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields
 from itertools import product
 from math import prod
 
@@ -23,7 +23,6 @@ from datasheet.readings import Codes
 _LEAST_PROBABILITY = 1e-13
 _TERMS = {1: ((-1.0, 1.0, 1.0),), 0: ((1.0, 1.0, 1.0), (1.0, -1.0, -1.0)), -1: ((1.0, -1.0, 1.0),)}
 """Of a verdict: whether X is turned round, the end of the band in units of c, and the sign."""
-_COLUMNS = ("value", "by_mean", "by_position", "by_criterion", "by_correlation")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,14 +83,20 @@ class Cells:
     def logs(self) -> Cells:
         """Logarithms of probabilities; those below 1e-13, which rounding may have made, count as that."""
         p = np.clip(self.value, _LEAST_PROBABILITY, 1.0)
-        slopes = (self.by_mean, self.by_position, self.by_criterion, self.by_correlation)
-        return Cells(**dict(zip(_COLUMNS, (np.log(p), *(slope / p for slope in slopes)), strict=True)))
+        return Cells(
+            value=np.log(p),
+            by_mean=self.by_mean / p,
+            by_position=self.by_position / p,
+            by_criterion=self.by_criterion / p,
+            by_correlation=self.by_correlation / p,
+        )
 
     @classmethod
     def summed(cls, parts: Sequence[tuple[float, Cells]], *, constant: float) -> Cells:
         """A weighted sum of cells of one shape; the constant is added to their values."""
-        columns = {name: sum(weight * getattr(cells, name) for weight, cells in parts) for name in _COLUMNS}
-        return replace(cls(**columns), value=columns["value"] + constant)
+        names = [field.name for field in fields(cls)]
+        columns = {name: sum(weight * getattr(cells, name) for weight, cells in parts) for name in names}
+        return cls(**columns | {"value": columns["value"] + constant})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

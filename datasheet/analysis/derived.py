@@ -195,12 +195,15 @@ def ratio_to_resolution(uncertainty: Uncertainty, name: str, resolution: Estimat
             "undetermined", "the resolution is not clearly apart from 0, so a ratio to it is unbounded", n=fit.n_pairs
         )
     low, high, reason = _within_reach(*limits)
-    estimate = uncertainty.estimate(value / k, low, high, reason=reason)
-    return (
-        estimate
-        if uncertainty.one_task
-        else replace(estimate, method=f"joint model, Fieller, {uncertainty.distribution}")
-    )
+    method = uncertainty.method if uncertainty.one_task else f"joint model, Fieller, {uncertainty.distribution}"
+    return replace(uncertainty.estimate(value / k, low, high, reason=reason), method=method)
+
+
+def _lowest(uncertainty: Uncertainty, resolution: Estimate) -> float:
+    """The lower limit of the resolution: as printed, or within the one task where none is."""
+    if resolution.low is not None:
+        return resolution.low
+    return float(uncertainty.fit.theta[0]) - uncertainty.quantile * uncertainty.of("resolution")
 
 
 def _may_be_0(estimate: Estimate) -> bool:
@@ -226,8 +229,7 @@ def _larger(uncertainty: Uncertainty, direction: Numbers) -> Numbers:
 def noise_equivalent(uncertainty: Uncertainty, resolution: Estimate) -> Estimate:
     """1/k: the quality difference as large as the noise of a reading; limits are those of k turned over."""
     k, low, high = resolution.estimate, resolution.low, resolution.high
-    lowest = float(uncertainty.fit.theta[0]) - uncertainty.quantile * uncertainty.of("resolution")
-    if k is None or (lowest if low is None else low) <= 0:
+    if k is None or _lowest(uncertainty, resolution) <= 0:
         return Estimate.absent("undetermined", NOT_CLEARLY_ABOVE_0, n=resolution.n)
     nearest, farthest, reason = _within_reach(None if high is None else 1 / high, None if low is None else 1 / low)
     return replace(resolution, estimate=1 / k, low=nearest, high=farthest, reason=reason or resolution.reason)
@@ -258,12 +260,11 @@ def model_threshold(
     def of(theta: Numbers) -> Numbers:
         return np.asarray(np.log(threshold(theta, curve, lapse_rate=fit.lapse_rate, n_outcomes=n_outcomes)))
 
-    k, spread_k = float(fit.theta[0]), uncertainty.of("resolution")
-    if (k - uncertainty.quantile * spread_k if resolution.low is None else resolution.low) <= 0:
+    if _lowest(uncertainty, resolution) <= 0:
         if uncertainty.one_task:
             return Estimate.absent("undetermined", NOT_CLEARLY_ABOVE_0, n=fit.n_pairs)
         steepest = np.array(fit.theta)
-        steepest[0] = max(1e-6, k + uncertainty.one_sided_quantile * spread_k)
+        steepest[0] = max(1e-6, steepest[0] + uncertainty.one_sided_quantile * uncertainty.of("resolution"))
         if threshold(steepest, curve, lapse_rate=fit.lapse_rate, n_outcomes=n_outcomes) > top_step:
             return Estimate(status="bounded", low=top_step, n=fit.n_pairs, n_clusters=fit.n_clusters,
                             method=uncertainty.method)  # fmt: skip

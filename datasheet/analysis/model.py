@@ -179,8 +179,9 @@ def _estimates(made: ModelTable, bounds: Bounds, empirical: Estimate | None) -> 
     else:
         for key in ("position", "stable_correlation", "position_in_steps"):
             estimates[key] = Estimate.absent("not_measured", NEEDS_BOTH_ORDERS)
-    scale = open_scale(estimates)
-    return estimates | _lengths(made, uncertainty, resolution, scale) | _channels(made, uncertainty, resolution, scale)
+    left_open = open_scale(estimates)
+    lengths = _lengths(made, uncertainty, resolution, left_open)
+    return estimates | lengths | _channels(made, uncertainty, resolution, left_open)
 
 
 def open_scale(estimates: Mapping[str, Estimate]) -> str:
@@ -190,20 +191,18 @@ def open_scale(estimates: Mapping[str, Estimate]) -> str:
     """
     for key in ("resolution", "criterion", "position"):
         estimate = estimates[key]
-        outwards = estimate.low is not None and (estimate.low > 0 or key == "criterion")
-        inwards = estimate.high is not None and estimate.high < 0
-        if estimate.status == "bounded" and (outwards or inwards):
+        above, below = estimate.low is not None and estimate.low > 0, estimate.high is not None and estimate.high < 0
+        if estimate.status == "bounded" and (above or below):
             return key
     return ""
 
 
-def slope_of(uncertainty: Uncertainty, name: str, open_scale: str) -> Estimate:
-    """A slope, where it is the readings that tell it and not its prior."""
+def slope_of(uncertainty: Uncertainty, name: str, left_open: str) -> Estimate:
+    """A slope, where it is the readings that tell it and not its prior; ``left_open`` is from :func:`open_scale`."""
     n = uncertainty.fit.n_pairs
-    if open_scale:
-        return Estimate.absent(
-            "undetermined", f"the {open_scale} is bounded on one side only, so the scale is open", n=n
-        )
+    if left_open:
+        reason = f"the {left_open} is bounded on one side only, so the scale is open"
+        return Estimate.absent("undetermined", reason, n=n)
     if uncertainty.of(name) > _MOST_OF_PRIOR * SLOPE_PRIOR_SD:
         return Estimate.absent("undetermined", "the readings tell little more of it than that it is not large", n=n)
     return uncertainty.linear(name)
@@ -241,7 +240,7 @@ def _of_quality(
     return estimates
 
 
-def _lengths(made: ModelTable, uncertainty: Uncertainty, resolution: Estimate, open_scale: str) -> dict[str, Estimate]:
+def _lengths(made: ModelTable, uncertainty: Uncertainty, resolution: Estimate, left_open: str) -> dict[str, Estimate]:
     """The pull of a hundred words of length, and what as many of filler cost, in evidence and in quality steps."""
     needs = {
         "length": "needs the answers' lengths, and arms that tell length from quality (phrasings, filler)",
@@ -251,20 +250,20 @@ def _lengths(made: ModelTable, uncertainty: Uncertainty, resolution: Estimate, o
     for name, reason in needs.items():
         slope = in_steps = Estimate.absent("not_measured", reason)
         if name in made.covariates:
-            slope, in_steps = slope_of(uncertainty, name, open_scale), _in_steps(uncertainty, name, resolution)
+            slope, in_steps = slope_of(uncertainty, name, left_open), _in_steps(uncertainty, name, resolution)
         estimates |= {f"{name}_slope": slope, f"{name}_in_steps": in_steps}
     return estimates
 
 
-def _channels(made: ModelTable, uncertainty: Uncertainty, resolution: Estimate, open_scale: str) -> dict[str, Estimate]:
+def _channels(made: ModelTable, uncertainty: Uncertainty, resolution: Estimate, left_open: str) -> dict[str, Estimate]:
     """The pull of a dose of each channel, in evidence and in quality steps, and of the wording that holds the doses."""
     channels = [name for name in made.covariates if name not in (*LENGTHS, CHANNEL_INTERCEPT)]
     estimates = {}
     for name in channels:
-        estimates[f"channel_slope@{name}"] = slope_of(uncertainty, name, open_scale)
+        estimates[f"channel_slope@{name}"] = slope_of(uncertainty, name, left_open)
         estimates[f"channel_in_steps@{name}"] = _in_steps(uncertainty, name, resolution)
     if CHANNEL_INTERCEPT in made.covariates:
-        estimates[CHANNEL_INTERCEPT] = slope_of(uncertainty, CHANNEL_INTERCEPT, open_scale)
+        estimates[CHANNEL_INTERCEPT] = slope_of(uncertainty, CHANNEL_INTERCEPT, left_open)
     elif channels:
         estimates[CHANNEL_INTERCEPT] = Estimate.absent("not_measured", "needs pairs of a channel at two doses or more")
     if not channels:

@@ -194,6 +194,7 @@ def test_noise_in_quality_steps_with_one_task_needs_a_resolution_above_0_in_it()
         uncertainty = Uncertainty(fit=fitted(k=0.5, u_k=u_k, tasks=1))
         found = noise_equivalent(uncertainty, uncertainty.linear("resolution"))
         assert (found.status, found.low, found.high) == (status, None, None)
+        assert found.estimate == (2.0 if status == "measured" else None)
 
 
 def test_noise_in_quality_steps_is_open_where_no_bank_could_hold_it() -> None:
