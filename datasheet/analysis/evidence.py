@@ -200,7 +200,7 @@ class _Part:
     def of(cls, rows: PairTable, verdicts: Verdicts, nodes: Numbers, parameters: Parameters) -> _Part:
         stretched = rows.delta_q[:, None] * np.exp(parameters.task_spread * nodes)
         mean = parameters.resolution * stretched + (rows.covariates @ parameters.slopes)[:, None]
-        return cls(rows, nodes, verdicts.cells(mean, parameters).logs, stretched)
+        return cls(rows, nodes, verdicts.log_cells(mean, parameters), stretched)
 
     def columns(self, parameters: Parameters) -> Iterator[Numbers]:
         """Derivatives of the log probabilities by each element of theta, arrays (n, q)."""

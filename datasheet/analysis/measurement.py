@@ -43,8 +43,10 @@ _WIDE_BOXES = {"resolution": (-100.0, 100.0), "position": (-100.0, 100.0), "log_
 """The same for parameters without a prior, which may run along a ridge."""
 _SLOPE_BOX = (-60.0, 60.0)
 _STEP = 1e-5
-_POLISHING_STEPS = 4
+_POLISHING_STEPS, _HALVINGS = 20, 12
 _LEAST_CURVATURE, _LEAST_SCALED = 1e-6, 1.0
+_MORE_SEARCHES = 3
+"""Where a search ends on a saddle: from where the Newton steps left it."""
 GRADIENT_TOLERANCE = 1e-3
 
 
@@ -171,8 +173,11 @@ def fit_measurement(
     starts = [_moment_start(table, parameter_names(covariates), fixed) if start is None else start]
     posterior, boxes, nearly = _searched(table, covariates, lapse_rate, fixed, starts)
     free, names = posterior.free, parameter_names(covariates)
-    mode, hessian = _polished(nearly, boxes, lambda values: posterior.negative(values)[1])
-    value, gradient = posterior.negative(mode)
+    mode, hessian = _polished(nearly, boxes, posterior)
+    for _ in range(_MORE_SEARCHES):
+        if _largest_gradient(mode, hessian, posterior, boxes) < GRADIENT_TOLERANCE:
+            break
+        mode, hessian = _polished(_descended(posterior, mode, boxes, None), boxes, posterior)
     inverse = np.linalg.inv(hessian)
     covariance, robust = np.zeros((2, len(names), len(names)))
     covariance[np.ix_(free, free)] = inverse
@@ -185,10 +190,8 @@ def fit_measurement(
         covariance=covariance,
         robust_covariance=robust,
         free=free,
-        log_likelihood=posterior.penalty(mode) - value,
-        largest_gradient=float(
-            np.abs(gradient * np.sqrt(np.diag(inverse)))[~_at_edge(mode, gradient, boxes)].max(initial=0.0)
-        ),
+        log_likelihood=posterior.penalty(mode) - posterior.negative(mode)[0],
+        largest_gradient=_largest_gradient(mode, hessian, posterior, boxes),
         n_clusters=table.n_clusters,
         n_pairs=round(table.n_pairs),
         lapse_rate=lapse_rate,
@@ -317,18 +320,42 @@ class _Posterior:
         return self.penalty(values) - float(likelihoods.sum()), -gradient
 
 
-def _polished(mode: Numbers, boxes: Numbers, gradient_at: _Gradient) -> tuple[Numbers, Numbers]:
-    """Newton steps from a mode that is nearly there, with the Hessian from differences of the analytic gradient."""
-    gradient = gradient_at(mode)
+def _polished(mode: Numbers, boxes: Numbers, posterior: _Posterior) -> tuple[Numbers, Numbers]:
+    """Newton steps from a mode that is nearly there, with the Hessian from differences of the analytic gradient.
+
+    What is at the edge of its box stays there while the others move. A step that leads down is halved.
+    """
+
+    def gradient_at(values: Numbers) -> Numbers:
+        return posterior.negative(values)[1]
+
+    value, gradient = posterior.negative(mode)
     hessian = _hessian(mode, gradient, gradient_at)
     for _ in range(_POLISHING_STEPS):
-        step = np.where(_at_edge(mode, gradient, boxes), 0.0, np.linalg.solve(hessian, gradient))
+        inner = ~_at_edge(mode, gradient, boxes)
+        step = np.zeros_like(mode)
+        step[inner] = np.linalg.solve(hessian[np.ix_(inner, inner)], gradient[inner])
         if float(gradient @ step) < GRADIENT_TOLERANCE**2 / 4:
             break
-        mode = np.clip(mode - np.clip(step, -0.5, 0.5), boxes[:, 0], boxes[:, 1])
-        gradient = gradient_at(mode)
+        step = np.clip(step, -0.5, 0.5)
+        for _ in range(_HALVINGS):
+            moved = np.clip(mode - step, boxes[:, 0], boxes[:, 1])
+            after, gradient_after = posterior.negative(moved)
+            if after <= value:
+                break
+            step = step / 2
+        else:
+            break
+        mode, value, gradient = moved, after, gradient_after
         hessian = _hessian(mode, gradient, gradient_at)
     return mode, hessian
+
+
+def _largest_gradient(mode: Numbers, hessian: Numbers, posterior: _Posterior, boxes: Numbers) -> float:
+    """In standard deviations, of the parameters that are at no edge."""
+    _, gradient = posterior.negative(mode)
+    scaled = np.abs(gradient) * np.sqrt(np.diag(np.linalg.inv(hessian)))
+    return float(scaled[~_at_edge(mode, gradient, boxes)].max(initial=0.0))
 
 
 def _at_edge(mode: Numbers, gradient: Numbers, boxes: Numbers) -> Mask:

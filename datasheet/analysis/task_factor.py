@@ -32,6 +32,8 @@ _FINE_STEPS_A_SD = 1.0
 """Fine steps in one standard deviation of what a task's pairs tell of z: equal steps are then exact to 1e-8."""
 _INFORMATION_A_PAIR = 1.0
 """About log k, at most, of a pair in two orders; the task spread itself is taken to be at most 1."""
+_LEAST_LOSS = 1e-12
+"""A task whose verdicts are likelier than that is certain: the root has a kink at 0."""
 _COARSEST, _FINEST = 6, 400
 """Fine steps in a unit of z."""
 
@@ -73,13 +75,14 @@ class TaskAverage:
         Arrays of shapes (G,) and (G, q): the gradient of the first by anything is the second, times the gradients of
         the log likelihoods at the nodes, summed over nodes.
         """
-        fine = log_likelihoods @ self.spline.T
-        # Where verdicts become all but impossible from one node to the next, a spline swings: never above 0.
-        weighted = np.minimum(fine, 0.0) + self.log_weights
+        roots = np.sqrt(np.maximum(-log_likelihoods, _LEAST_LOSS))
+        fine = roots @ self.spline.T
+        weighted = self.log_weights - fine * fine
         most = weighted.max(axis=1, keepdims=True)
         shares = np.exp(weighted - most)
         sums = shares.sum(axis=1, keepdims=True)
-        return np.asarray((most + np.log(sums))[:, 0]), np.asarray((shares * (fine < 0) / sums) @ self.spline)
+        by_root = (shares * fine / sums) @ self.spline
+        return np.asarray((most + np.log(sums))[:, 0]), np.asarray(by_root / roots * (-log_likelihoods > _LEAST_LOSS))
 
 
 @cache

@@ -69,6 +69,21 @@ def test_a_judge_that_never_errs_or_doubts_has_no_scale() -> None:
     assert estimates["position"].status == "undetermined"
 
 
+@pytest.mark.parametrize("ties_to", [0, 2])
+def test_a_judge_without_noise_converges_however_much_of_it_is_read(ties_to: int) -> None:
+    """It ties up to a step and is right beyond, in 300 pairs of each step: its band ends between two steps."""
+    steps = {step: (0, 300, 0) if step <= ties_to else (300, 0, 0) for step in range(1, 6)}
+    finding = measure(Readings.from_rows([*same_quality_rows(none=300), *ladder_rows(steps)]))
+    assert finding.fit is not None
+    assert finding.fit.converged
+    resolution, criterion = finding.estimates["resolution"], finding.estimates["criterion"]
+    assert resolution.low is not None
+    assert criterion.low is not None
+    assert (resolution.high, criterion.high) == (None, None)
+    assert resolution.low > 5
+    assert ties_to < criterion.low / resolution.low < ties_to + 1
+
+
 @pytest.mark.parametrize("name", ["published", "published strict"])
 def test_published_judges_that_are_saturated_have_a_resolution_that_is_open_above(name: str) -> None:
     """Errors at no step but the first: k, c and b may grow together, which no prior is to decide."""

@@ -96,16 +96,16 @@ def test_bivariate_normal_is_the_integral_of_its_density(rho: float) -> None:
         assert float(bvn_cdf(np.array(h), np.array(q), rho)) == pytest.approx(area, abs=1e-7)
 
 
-@pytest.mark.parametrize("rho", [0.05, 0.5, 0.9])
-def test_bivariate_normal_is_right_far_out_in_its_tail(rho: float) -> None:
+@pytest.mark.parametrize(("rho", "within"), [(0.05, 1e-9), (0.5, 1e-9), (0.9, 1e-9), (0.97, 1e-6)])
+def test_bivariate_normal_is_right_far_out_in_its_tail(rho: float, within: float) -> None:
     """Against the conditional distribution, integrated to a share of its value."""
 
     def conditional(x: float) -> float:
         return float(np.exp(-x * x / 2) / np.sqrt(2 * np.pi) * ndtr((-6 - rho * x) / np.sqrt(1 - rho * rho)))
 
     area, _ = quad(conditional, -20, -5, points=[-8, -6, -5.5, -5.1], epsabs=0, epsrel=1e-11)
-    assert area < 1e-9
-    assert float(bvn_cdf(np.array(-5.0), np.array(-6.0), rho)) == pytest.approx(area, rel=1e-9)
+    assert area < 2e-9
+    assert float(bvn_cdf(np.array(-5.0), np.array(-6.0), rho)) == pytest.approx(area, rel=within)
 
 
 def test_bivariate_normal_slopes_are_differences() -> None:
