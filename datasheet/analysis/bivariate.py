@@ -5,7 +5,7 @@ No function of scipy's takes arrays of limits without a Python call for each.
 
 from __future__ import annotations
 
-from math import pi
+from math import log, pi
 
 import numpy as np
 import numpy.typing as npt
@@ -15,12 +15,19 @@ Numbers = npt.NDArray[np.float64]
 
 _TINY = 1e-10
 _STEEPEST = 0.925
-_LEGENDRE_NODES, _LEGENDRE_WEIGHTS = np.polynomial.legendre.leggauss(20)
-_NODES, _WEIGHTS = (_LEGENDRE_NODES + 1) / 2, _LEGENDRE_WEIGHTS / 2
 _ROOT_2PI = float(np.sqrt(2 * pi))
+LOG_ROOT_2PI = 0.5 * log(2 * pi)
 _SMALL = 1e-6
 """Below, Owen's T, exact to 1e-15, gives too few digits."""
-_STEEP_NODES, _STEEP_WEIGHTS = np.polynomial.legendre.leggauss(60)
+
+
+def _legendre(n: int) -> list[tuple[float, float]]:
+    """Nodes and weights of Gauss-Legendre on [0, 1]."""
+    nodes, weights = np.polynomial.legendre.leggauss(n)
+    return list(zip((nodes + 1) / 2, weights / 2, strict=True))
+
+
+_RULE, _STEEP_RULE = _legendre(20), _legendre(60)
 
 
 def normal_pdf(x: Numbers) -> Numbers:
@@ -46,7 +53,7 @@ def bvn_cdf(h: Numbers, q: Numbers, rho: float | Numbers) -> Numbers:
     angle = np.arcsin(rho)
     squares, cross = 0.5 * (h * h + q * q), h * q
     total = np.zeros_like(cross)
-    for node, weight in zip(_NODES, _WEIGHTS, strict=True):
+    for node, weight in _RULE:
         sine = np.sin(angle * node)
         density = np.asarray(cross * sine) - squares
         density *= 1 / (1 - sine * sine)
@@ -59,7 +66,7 @@ def _from_the_end(h: Numbers, q: Numbers, rho: Numbers) -> Numbers:
     sign = np.sign(rho)
     gap, cross, widest = (h - sign * q) ** 2, sign * h * q, np.arccos(np.abs(rho))
     total = np.zeros_like(h)
-    for node, weight in zip((_STEEP_NODES + 1) / 2, _STEEP_WEIGHTS / 2, strict=True):
+    for node, weight in _STEEP_RULE:
         angle = widest * node**2  # dense at the end, where the density of two limits that differ sets in steeply
         density = np.exp(-0.5 * gap / np.sin(angle) ** 2 - cross / (1 + np.cos(angle)))
         total += density * (2 * weight * node * widest)

@@ -17,7 +17,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.special import log_ndtr, ndtr
 
-from datasheet.analysis.bivariate import Numbers, bvn_cdf, bvn_slopes, normal_pdf
+from datasheet.analysis.bivariate import LOG_ROOT_2PI, Numbers, bvn_cdf, bvn_slopes, normal_pdf
 from datasheet.analysis.parameters import Parameters
 from datasheet.readings import Codes
 
@@ -27,7 +27,6 @@ _UNDERFLOW = 1e-290
 _EITHER = 0.0
 _TERMS = {1: ((-1.0, -1.0, 1.0),), 0: ((_EITHER, 1.0, 1.0), (_EITHER, -1.0, -1.0)), -1: ((1.0, -1.0, 1.0),)}
 """Of a verdict: -1 where X is turned round, the end of the band in units of c, and the sign."""
-_LOG_ROOT_2PI = 0.5 * float(np.log(2 * np.pi))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,20 +195,20 @@ class Verdicts:
 
     def _log_alone(self, mean: Numbers, rows: Codes, parameters: Parameters) -> Cells:
         """Logarithms of this order's probabilities, in some rows at some means, shape (e,): exact however small."""
-        verdict = self.content[rows]
-        evidence = mean + self.sign * parameters.position
-        flip = np.where(verdict == 0, np.where(evidence < 0, -1.0, 1.0), -verdict)
-        upper = np.where(verdict == 0, 1.0, -1.0) * parameters.criterion - flip * evidence
-        lower = np.where(verdict == 0, -parameters.criterion - flip * evidence, -np.inf)
+        verdict, evidence = self.content[rows], mean + self.sign * parameters.position
+        ties = verdict == 0
+        flip = np.where(ties, np.where(evidence < 0, -1.0, 1.0), -verdict)
+        upper = np.where(ties, 1.0, -1.0) * parameters.criterion - flip * evidence
+        lower = np.where(ties, -parameters.criterion - flip * evidence, -np.inf)
         log_upper = log_ndtr(upper)
         value = log_upper + np.log1p(-np.exp(log_ndtr(lower) - log_upper))
-        above, below = (np.exp(-0.5 * end * end - _LOG_ROOT_2PI - value) for end in (upper, lower))
+        above, below = (np.exp(-0.5 * end * end - LOG_ROOT_2PI - value) for end in (upper, lower))
         by_mean = -flip * (above - below)
         return Cells(
             value=value,
             by_mean=by_mean,
             by_position=self.sign * by_mean,
-            by_criterion=np.where(verdict == 0, above + below, -above),
+            by_criterion=np.where(ties, above + below, -above),
             by_correlation=np.zeros_like(mean),
         )
 

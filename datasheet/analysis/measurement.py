@@ -173,25 +173,25 @@ def fit_measurement(
     starts = [_moment_start(table, parameter_names(covariates), fixed) if start is None else start]
     posterior, boxes, nearly = _searched(table, covariates, lapse_rate, fixed, starts)
     free, names = posterior.free, parameter_names(covariates)
-    mode, hessian = _polished(nearly, boxes, posterior)
+    peak = _polished(nearly, boxes, posterior)
     for _ in range(_MORE_SEARCHES):
-        if _largest_gradient(mode, hessian, posterior, boxes) < GRADIENT_TOLERANCE:
+        if peak.largest_gradient < GRADIENT_TOLERANCE:
             break
-        mode, hessian = _polished(_descended(posterior, mode, boxes, None), boxes, posterior)
-    inverse = np.linalg.inv(hessian)
+        peak = _polished(_descended(posterior, peak.values, boxes, None), boxes, posterior)
+    inverse = peak.inverse
     covariance, robust = np.zeros((2, len(names), len(names)))
     covariance[np.ix_(free, free)] = inverse
-    scores = posterior.scores(mode)
+    scores = posterior.scores(peak.values)
     factor = table.n_clusters / (table.n_clusters - 1) if table.n_clusters > 1 else 1.0
     robust[np.ix_(free, free)] = inverse @ scores.T @ scores @ inverse * factor
     return MeasurementFit(
         names=names,
-        theta=posterior.at(mode),
+        theta=posterior.at(peak.values),
         covariance=covariance,
         robust_covariance=robust,
         free=free,
-        log_likelihood=posterior.penalty(mode) - posterior.negative(mode)[0],
-        largest_gradient=_largest_gradient(mode, hessian, posterior, boxes),
+        log_likelihood=posterior.penalty(peak.values) - peak.negative,
+        largest_gradient=peak.largest_gradient,
         n_clusters=table.n_clusters,
         n_pairs=round(table.n_pairs),
         lapse_rate=lapse_rate,
@@ -259,12 +259,8 @@ def _descended(posterior: _Posterior, start: Numbers, boxes: Numbers, curvatures
 
     if not len(start):
         return start
-
-    def gradient_at(values: Numbers) -> Numbers:
-        return posterior.negative(values)[1]
-
     if curvatures is None:
-        curvatures = np.abs(np.diag(_differenced(start, gradient_at(start), gradient_at)))
+        curvatures = np.abs(np.diag(_differenced(start, posterior.gradient(start), posterior.gradient)))
     scale = 1 / np.sqrt(np.maximum(curvatures, np.maximum(posterior.precisions, _LEAST_SCALED)))
 
     def scaled(values: Numbers) -> tuple[float, Numbers]:
@@ -319,48 +315,70 @@ class _Posterior:
         gradient = scores[:, self.free].sum(axis=0) - off / sds
         return self.penalty(values) - float(likelihoods.sum()), -gradient
 
+    def gradient(self, values: Numbers) -> Numbers:
+        """Of minus the log posterior."""
+        return self.negative(values)[1]
 
-def _polished(mode: Numbers, boxes: Numbers, posterior: _Posterior) -> tuple[Numbers, Numbers]:
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Peak:
+    """Where a search ended: values of the free parameters, and minus the log posterior there with its derivatives.
+
+    ``at_edge`` marks what is at an edge of its box beyond which the posterior still rises: the search is done with it.
+    """
+
+    values: Numbers
+    negative: float
+    gradient: Numbers
+    hessian: Numbers
+    at_edge: Mask
+
+    @property
+    def inverse(self) -> Numbers:
+        """Of the Hessian, shape (free, free)."""
+        return np.asarray(np.linalg.inv(self.hessian))
+
+    @property
+    def largest_gradient(self) -> float:
+        """In standard deviations, of the parameters that are at no edge."""
+        scaled = np.abs(self.gradient) * np.sqrt(np.diag(self.inverse))
+        return float(scaled[~self.at_edge].max(initial=0.0))
+
+
+def _polished(start: Numbers, boxes: Numbers, posterior: _Posterior) -> _Peak:
     """Newton steps from a mode that is nearly there, with the Hessian from differences of the analytic gradient.
 
     What is at the edge of its box stays there while the others move. A step that leads down is halved.
     """
-
-    def gradient_at(values: Numbers) -> Numbers:
-        return posterior.negative(values)[1]
-
-    value, gradient = posterior.negative(mode)
-    hessian = _hessian(mode, gradient, gradient_at)
+    peak = _peak(start, *posterior.negative(start), boxes, posterior)
     for _ in range(_POLISHING_STEPS):
-        inner = ~_at_edge(mode, gradient, boxes)
-        step = np.zeros_like(mode)
-        step[inner] = np.linalg.solve(hessian[np.ix_(inner, inner)], gradient[inner])
-        if float(gradient @ step) < GRADIENT_TOLERANCE**2 / 4:
+        inner = ~peak.at_edge
+        step = np.zeros_like(start)
+        step[inner] = np.linalg.solve(peak.hessian[np.ix_(inner, inner)], peak.gradient[inner])
+        if float(peak.gradient @ step) < GRADIENT_TOLERANCE**2 / 4:
             break
         step = np.clip(step, -0.5, 0.5)
         for _ in range(_HALVINGS):
-            moved = np.clip(mode - step, boxes[:, 0], boxes[:, 1])
-            after, gradient_after = posterior.negative(moved)
-            if after <= value:
+            moved = np.clip(peak.values - step, boxes[:, 0], boxes[:, 1])
+            negative, gradient = posterior.negative(moved)
+            if negative <= peak.negative:
                 break
             step = step / 2
         else:
             break
-        mode, value, gradient = moved, after, gradient_after
-        hessian = _hessian(mode, gradient, gradient_at)
-    return mode, hessian
+        peak = _peak(moved, negative, gradient, boxes, posterior)
+    return peak
 
 
-def _largest_gradient(mode: Numbers, hessian: Numbers, posterior: _Posterior, boxes: Numbers) -> float:
-    """In standard deviations, of the parameters that are at no edge."""
-    _, gradient = posterior.negative(mode)
-    scaled = np.abs(gradient) * np.sqrt(np.diag(np.linalg.inv(hessian)))
-    return float(scaled[~_at_edge(mode, gradient, boxes)].max(initial=0.0))
-
-
-def _at_edge(mode: Numbers, gradient: Numbers, boxes: Numbers) -> Mask:
-    """Parameters at an edge of their boxes beyond which the posterior still rises: the search is done with them."""
-    return np.asarray(((mode <= boxes[:, 0]) & (gradient > 0)) | ((mode >= boxes[:, 1]) & (gradient < 0)))
+def _peak(values: Numbers, negative: float, gradient: Numbers, boxes: Numbers, posterior: _Posterior) -> _Peak:
+    below, above = values <= boxes[:, 0], values >= boxes[:, 1]
+    return _Peak(
+        values=values,
+        negative=negative,
+        gradient=gradient,
+        hessian=_hessian(values, gradient, posterior.gradient),
+        at_edge=np.asarray((below & (gradient > 0)) | (above & (gradient < 0))),
+    )
 
 
 def _hessian(mode: Numbers, gradient: Numbers, gradient_at: _Gradient) -> Numbers:

@@ -4,9 +4,10 @@ A task's log resolution is that of a typical task plus τz, z standard normal. T
 over z, and how finely z must be looked at depends on what the task tells: after a thousand pairs it is known to a
 tenth, and the nodes of a fixed Gauss-Hermite rule lie too far apart to see it. What does not depend on the task is how
 the log likelihood of one pair bends with z. It is worked out on a coarse grid for each kind of pair; the sum over a
-task's pairs is carried to a grid as fine as the task with most pairs needs, by a cubic spline, and summed there, where
-equal steps are all but exact. Both grids stay where they are whatever the parameters, so that the gradient is that of
-the sum itself.
+task's pairs is carried to a grid as fine as the task with most pairs needs, and summed there, where equal steps are all
+but exact. What is carried, by a cubic spline, is the root of minus that sum: where verdicts become all but impossible
+from one node to the next it rises in a straight line, on which a spline swings little, and its square is never below 0.
+Both grids stay where they are whatever the parameters, so that the gradient is that of the sum itself.
 """
 
 from __future__ import annotations

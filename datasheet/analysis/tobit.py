@@ -12,10 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import log_ndtr, ndtri_exp
 
-from datasheet.analysis.bivariate import Numbers
+from datasheet.analysis.bivariate import LOG_ROOT_2PI, Numbers
 from datasheet.readings import Codes
 
-_LOG_ROOT_2PI = float(np.log(2 * np.pi) / 2)
 _LEAST_RESIDUAL = 1e-9  # of the spread of the values: below, a line goes through all of them
 _MOST_STEPS = 100
 _LEAST_GAIN = 1e-10
@@ -112,12 +111,12 @@ class _Sample:
     def log_likelihood(self, scaled: Numbers) -> float:
         squares = float(scaled @ self.known @ scaled)
         tails = float(self.weight @ log_ndtr(-self.side * (self.beyond @ scaled)))
-        return self.n_known * (float(np.log(scaled[-1])) - _LOG_ROOT_2PI) - squares / 2 + tails
+        return self.n_known * (float(np.log(scaled[-1])) - LOG_ROOT_2PI) - squares / 2 + tails
 
     def newton_step(self, scaled: Numbers) -> tuple[Numbers, float]:
         """The step, and twice the gain that it promises."""
         inside = -self.side * (self.beyond @ scaled)
-        hazard = np.exp(-0.5 * inside**2 - _LOG_ROOT_2PI - log_ndtr(inside))
+        hazard = np.exp(-0.5 * inside**2 - LOG_ROOT_2PI - log_ndtr(inside))
         gradient = self.beyond.T @ (-self.side * hazard * self.weight) - self.known @ scaled
         information = (self.beyond.T * (self.weight * hazard * (inside + hazard))) @ self.beyond + self.known
         gradient[-1] += self.n_known / scaled[-1]
