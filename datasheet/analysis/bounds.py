@@ -1,9 +1,10 @@
-"""What the readings alone say of resolution, criterion and position: profile likelihoods without their priors.
+"""What the readings alone say of resolution, slopes, criterion and position: profile likelihoods without priors.
 
 A judge that never errs, never ties, or always takes the first slot leaves a ridge: evidence, criterion and position may
 all be large together. The priors then choose a point on it, and the curvature there is the priors' too. So wherever one
-of the three is loosely known, each is followed outwards, the other two free and without priors, until the readings
-object or the edge is reached. A side on which they never object is open, and no number is printed for it.
+of the three is loosely known, each is followed outwards, the others free and without priors, until the readings object
+or the edge is reached. So is a slope that is loosely known, as of a nuisance that the judge always falls for. A side on
+which the readings never object is open, and no number is printed for it.
 """
 
 from __future__ import annotations
@@ -25,9 +26,10 @@ from datasheet.records import Estimate
 _EDGES = {"position": (-8.0, 8.0), "log_criterion": (-6.0, log(8.0))}
 """Beyond what readings can tell apart: 8 standard deviations, or a tie band of a four-hundredth of one."""
 _LARGEST_MEAN = 40.0
-"""Evidence, in standard deviations, that the longest step of a ladder makes at the edge of the resolution."""
+"""Evidence, in standard deviations, that the longest step or largest covariate makes at the edge of its slope."""
+_SPREAD = "log_task_spread"
 _LOOSE = 0.5
-"""A half width, in sd of evidence or log c, from which priors may matter: they are 2 or 4 wide."""
+"""A half width, in sd of evidence or log c, from which priors may matter: they are 2 to 5 wide."""
 _LONGEST_FIRST_STEP = 1.0
 _TOLERANCE = 0.005
 """Of the root of the deviance, in standard deviations."""
@@ -44,17 +46,29 @@ class Bounds:
 
     @cached_property
     def edges(self) -> dict[str, tuple[float, float]]:
-        """Those of the three parameters that were fitted, and how far they are followed."""
-        steepest = _LARGEST_MEAN / max(1.0, float(self.made.table.delta_q.max()))
-        free = dict(zip(self.fit.names, self.fit.free, strict=True))
-        edges = {"resolution": (-steepest, steepest)} | _EDGES
-        return {name: edge for name, edge in edges.items() if free[name]}
+        """Those of the parameters that may be followed, and how far: what was fitted of k, slopes, c and b."""
+        table, covariates = self.made.table, self.made.covariates
+        longest = {"resolution": max(1.0, float(table.delta_q.max()))}
+        longest |= dict(zip(covariates, np.abs(table.covariates).max(axis=0, initial=0.0), strict=True))
+        edges = {name: (-_LARGEST_MEAN / size, _LARGEST_MEAN / size) for name, size in longest.items() if size}
+        return {name: edge for name, edge in (edges | _EDGES).items() if self._is_free(name)}
+
+    def _is_free(self, name: str) -> bool:
+        return bool(self.fit.free[self.fit.names.index(name)])
 
     @cached_property
-    def needed(self) -> bool:
-        """Whether one of the three is so loosely known that its prior may stand behind it."""
+    def _loose(self) -> frozenset[str]:
+        """What is so loosely known that its prior may stand behind it."""
         uncertainty = Uncertainty(fit=self.fit)
-        return any(uncertainty.quantile * uncertainty.of(name) > _LOOSE for name in self.edges)
+        sizes = dict(zip(self.made.covariates, self.made.table.sizes, strict=True))
+        return frozenset(
+            name for name in self.edges if uncertainty.quantile * uncertainty.of(name) * sizes.get(name, 1.0) > _LOOSE
+        )
+
+    def needed(self, name: str) -> bool:
+        """Whether a parameter is to be followed: a slope if it is loosely known; k, c and b if one of them is."""
+        slopes = set(self.made.covariates)
+        return name in self._loose if name in slopes else name in self.edges and bool(self._loose - slopes)
 
     @cached_property
     def _best(self) -> Mode:
@@ -69,14 +83,14 @@ class Bounds:
         return curvatures
 
     def _mode(self, starts: Sequence[Numbers], *held: str) -> Mode:
-        fixed = [name for name, free in zip(self.fit.names, self.fit.free, strict=True) if not free]
+        fixed = [name for name in self.fit.names if not self._is_free(name)]
         return measurement_mode(
             self.made.table,
             self.made.covariates,
             fixed=[*fixed, *held],
             starts=starts,
             lapse_rate=self.fit.lapse_rate,
-            without_prior=[name for name in self.edges if name not in held],
+            without_prior=[name for name in (*self.edges, _SPREAD) if name not in held],
             curvatures=self._curvatures,
         )
 
@@ -128,7 +142,7 @@ class Bounds:
         return [np.where(self.fit.free, at, self.fit.theta) for at in starts]
 
     def deviance(self, name: str, value: float) -> float:
-        """Twice the loss in log likelihood with a parameter held at a value; what has a prior still keeps it.
+        """Twice the loss in log likelihood with a parameter held at a value; the correlation alone keeps its prior.
 
         Over how much more the tasks' own scores scatter than the model has it, where they do.
         """
@@ -143,29 +157,25 @@ class Bounds:
         side = 1.0 if float(self._best.theta[self.fit.names.index(name)]) >= value else -1.0
         return side * sqrt(self.deviance(name, value))
 
-    def limit(self, name: str, side: int, *, quantile: float) -> float | None:
-        """Where the root of the deviance reaches a quantile on a side (-1 below, +1 above).
+    def limit(self, name: str, side: int) -> float | None:
+        """Where the root of the deviance reaches the two-sided quantile on a side (-1 below, +1 above).
 
-        None where the readings leave that side open: the two-sided quantile is not reached up to the edge.
+        None where the readings leave that side open: it is not reached up to the edge.
         """
         uncertainty = Uncertainty(fit=self.fit)
-        edge, open_below = self.edges[name][side > 0], uncertainty.quantile
+        edge = self.edges[name][side > 0]
         inside = start = float(self._best.theta[self.fit.names.index(name)])
-        step = min(_LONGEST_FIRST_STEP, quantile * uncertainty.of(name))
+        step = min(_LONGEST_FIRST_STEP, uncertainty.quantile * uncertainty.of(name))
         while side * (edge - inside) > 0:
             value = start + side * step if side * (edge - start) > step else edge
-            root = sqrt(self.deviance(name, value))
-            if root > open_below:
-                return self._crossing(name, inside, value, quantile)
-            if root < quantile:
-                inside = value
-            if value == edge:
-                return None
+            if sqrt(self.deviance(name, value)) > uncertainty.quantile:
+                return self._crossing(name, inside, value, uncertainty.quantile)
+            inside = value
             step *= 2
         return None
 
     def _crossing(self, name: str, inside: float, outside: float, quantile: float) -> float:
-        """Where the root of the deviance crosses a quantile between two values."""
+        """Where the root of the deviance crosses the quantile between two values."""
 
         def beyond(value: float) -> float:
             gap = sqrt(self.deviance(name, value)) - quantile
@@ -174,28 +184,29 @@ class Bounds:
         return float(brentq(beyond, inside, outside, xtol=_LEAST_STEP))
 
     def stated(self, name: str, estimate: Estimate) -> Estimate:
-        """An estimate as it is, or with limits from its profile, or a one-sided bound, or undetermined."""
-        if not self.needed or name not in self.edges:
+        """An estimate as it is, or with limits from its profile, or bounded on one side, or undetermined.
+
+        A bound is a limit of the two-sided interval that is open on its other side: which side that will be is for the
+        readings to say, so that a one-sided test would let through twice as many false bounds as it promises.
+        """
+        if not self.needed(name):
             return estimate
-        uncertainty = Uncertainty(fit=self.fit)
         shown = exp if name == "log_criterion" else float
-        low, high = (self.limit(name, side, quantile=uncertainty.quantile) for side in (-1, 1))
+        low, high = (self.limit(name, side) for side in (-1, 1))
+        method = f"joint model, profile likelihood, {Uncertainty(fit=self.fit).distribution}"
         if low is None and high is None:
             return Estimate.absent("undetermined", "the readings leave it open on both sides", n=self.fit.n_pairs)
         if low is not None and high is not None:
-            if uncertainty.one_task:
-                return replace(estimate, flags=(*estimate.flags, "wide"))
-            method = f"joint model, profile likelihood, t({self.fit.degrees_of_freedom})"
             wide = (*estimate.flags, "wide")
+            if Uncertainty(fit=self.fit).one_task:
+                return replace(estimate, flags=wide)
             return replace(estimate, low=shown(low), high=shown(high), method=method, reason="", flags=wide)
-        side = -1 if high is None else 1
-        limit = self.limit(name, side, quantile=uncertainty.one_sided_quantile)
-        bound = {"low" if side < 0 else "high": None if limit is None else shown(limit)}
         return Estimate(
             status="bounded",
+            low=None if low is None else shown(low),
+            high=None if high is None else shown(high),
             n=self.fit.n_pairs,
             n_clusters=self.fit.n_clusters,
-            method=f"profile likelihood, one-sided, {uncertainty.distribution}",
+            method=method,
             flags=(*estimate.flags, "prior_limited"),
-            **bound,  # type: ignore[arg-type]
         )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from math import exp, log, sqrt
 
 import numpy as np
@@ -21,7 +22,7 @@ from datasheet.analysis.measurement import MeasurementFit
 from datasheet.analysis.task_factor import AVERAGING_NODES, AVERAGING_WEIGHTS
 from datasheet.records import Estimate
 
-FARTHEST_DELTA_Q = 60.0
+_FARTHEST_DELTA_Q = 60.0
 _BISECTIONS = 60
 NOT_CLEARLY_ABOVE_0 = "the resolution is not clearly above 0"
 _DIFFERENCE = 1e-4
@@ -53,10 +54,17 @@ def p_correct_marginal(theta: Numbers, delta_q: Numbers, *, lapse_rate: float = 
     return np.asarray(np.tensordot(AVERAGING_WEIGHTS, np.array(shares), axes=1))
 
 
-def threshold(theta: Numbers, curve: Callable[..., Numbers] = p_correct, **how: float) -> Numbers:
-    """The ΔQ at which a curve reaches .75, by bisection on [0, 60]; inf where it never does."""
+def reach(longest_step: float) -> float:
+    """How far a threshold may be spoken of, in quality steps: 60, or as far as steps were shown."""
+    return max(_FARTHEST_DELTA_Q, longest_step)
+
+
+def threshold(
+    theta: Numbers, curve: Callable[..., Numbers] = p_correct, *, longest_step: float = 0.0, **how: float
+) -> Numbers:
+    """The ΔQ at which a curve reaches .75, by bisection up to the :func:`reach`; inf where it does not."""
     low = np.zeros(theta.shape[:-1])
-    high = np.full(theta.shape[:-1], FARTHEST_DELTA_Q)
+    high = np.full(theta.shape[:-1], reach(longest_step))
     reached = curve(theta, high, **how) >= THRESHOLD_SHARE
     for _ in range(_BISECTIONS):
         middle = (low + high) / 2
@@ -83,6 +91,11 @@ class Uncertainty:
 
     def _quantile(self, share: float) -> float:
         return float(ndtri(share) if self.one_task else stdtrit(self.fit.degrees_of_freedom, share))
+
+    @property
+    def reach(self) -> float:
+        """How far thresholds and ratios may be spoken of, in quality steps."""
+        return reach(self.fit.longest_step)
 
     @property
     def one_task(self) -> bool:
@@ -194,7 +207,7 @@ def ratio_to_resolution(uncertainty: Uncertainty, name: str, resolution: Estimat
         return Estimate.absent(
             "undetermined", "the resolution is not clearly apart from 0, so a ratio to it is unbounded", n=fit.n_pairs
         )
-    low, high, reason = _within_reach(*limits)
+    low, high, reason = _within(uncertainty.reach, *limits)
     method = uncertainty.method if uncertainty.one_task else f"joint model, Fieller, {uncertainty.distribution}"
     return replace(uncertainty.estimate(value / k, low, high, reason=reason), method=method)
 
@@ -210,11 +223,11 @@ def _may_be_0(estimate: Estimate) -> bool:
     return estimate.low is not None and estimate.high is not None and estimate.low <= 0 <= estimate.high
 
 
-def _within_reach(low: float | None, high: float | None) -> tuple[float | None, float | None, str]:
+def _within(reach: float, low: float | None, high: float | None) -> tuple[float | None, float | None, str]:
     """Limits in quality steps, open where they lie so far out that no bank could hold them, and why."""
-    kept = [None if limit is None or abs(limit) > FARTHEST_DELTA_Q else limit for limit in (low, high)]
+    kept = [None if limit is None or abs(limit) > reach else limit for limit in (low, high)]
     left = [side for side, found, shown in zip(("lower", "upper"), (low, high), kept, strict=True) if found != shown]
-    reason = f"the {' and '.join(left)} limit lies beyond {FARTHEST_DELTA_Q:.0f} steps" if left else ""
+    reason = f"the {' and '.join(left)} limit lies beyond {reach:.0f} steps" if left else ""
     return kept[0], kept[1], reason
 
 
@@ -231,7 +244,8 @@ def noise_equivalent(uncertainty: Uncertainty, resolution: Estimate) -> Estimate
     k, low, high = resolution.estimate, resolution.low, resolution.high
     if k is None or _lowest(uncertainty, resolution) <= 0:
         return Estimate.absent("undetermined", NOT_CLEARLY_ABOVE_0, n=resolution.n)
-    nearest, farthest, reason = _within_reach(None if high is None else 1 / high, None if low is None else 1 / low)
+    limits = (None if high is None else 1 / high, None if low is None else 1 / low)
+    nearest, farthest, reason = _within(uncertainty.reach, *limits)
     return replace(resolution, estimate=1 / k, low=nearest, high=farthest, reason=reason or resolution.reason)
 
 
@@ -240,7 +254,6 @@ def model_threshold(
     curve: Callable[..., Numbers],
     *,
     resolution: Estimate,
-    top_step: int,
     supported_below_1: bool,
     n_outcomes: int = 3,
 ) -> Estimate:
@@ -250,29 +263,29 @@ def model_threshold(
     ----------
     resolution
         As measured: a threshold needs one that is clearly above 0.
-    top_step
-        The largest ΔQ that was tested.
     supported_below_1
         Whether the one-sided lower limit of P_correct(1) reaches .75, so that ``≤ 1`` may be said.
     """
-    fit = uncertainty.fit
+    fit, top_step = uncertainty.fit, uncertainty.fit.longest_step
+    found_on = partial(threshold, curve=curve, longest_step=top_step, lapse_rate=fit.lapse_rate, n_outcomes=n_outcomes)
 
     def of(theta: Numbers) -> Numbers:
-        return np.asarray(np.log(threshold(theta, curve, lapse_rate=fit.lapse_rate, n_outcomes=n_outcomes)))
+        return np.asarray(np.log(found_on(theta)))
 
     if _lowest(uncertainty, resolution) <= 0:
         if uncertainty.one_task:
             return Estimate.absent("undetermined", NOT_CLEARLY_ABOVE_0, n=fit.n_pairs)
         steepest = np.array(fit.theta)
         steepest[0] = max(1e-6, steepest[0] + uncertainty.one_sided_quantile * uncertainty.of("resolution"))
-        if threshold(steepest, curve, lapse_rate=fit.lapse_rate, n_outcomes=n_outcomes) > top_step:
+        if found_on(steepest) > top_step:
             return Estimate(status="bounded", low=top_step, n=fit.n_pairs, n_clusters=fit.n_clusters,
                             method=uncertainty.method)  # fmt: skip
         return Estimate.absent("undetermined", NOT_CLEARLY_ABOVE_0, n=fit.n_pairs)
     value = float(of(fit.theta))
     gradient = uncertainty.gradient(of)
     if not np.isfinite(value) or not np.isfinite(gradient).all():
-        return Estimate.absent("undetermined", "the fitted curve does not reach 0.75 within 60 steps", n=fit.n_pairs)
+        reason = f"the fitted curve does not reach 0.75 within {uncertainty.reach:.0f} steps"
+        return Estimate.absent("undetermined", reason, n=fit.n_pairs)
     spread = uncertainty.of_gradient(gradient)
     low, high = exp(value - uncertainty.quantile * spread), exp(min(700.0, value + uncertainty.quantile * spread))
     if exp(value) < 1 and supported_below_1:
@@ -281,7 +294,7 @@ def model_threshold(
         return Estimate(status="bounded", low=top_step, n=fit.n_pairs, n_clusters=fit.n_clusters,
                         method=uncertainty.method)  # fmt: skip
     outside = ("extrapolated",) if not 1 <= exp(value) <= top_step else ()
-    nearest, farthest, reason = _within_reach(low, high)
+    nearest, farthest, reason = _within(uncertainty.reach, low, high)
     return uncertainty.estimate(exp(value), nearest, farthest, *outside, reason=reason)
 
 

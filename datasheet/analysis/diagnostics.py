@@ -14,7 +14,8 @@ from math import isfinite
 import numpy as np
 from scipy.special import chdtrc, fdtrc
 
-from datasheet.analysis.derived import Uncertainty, threshold
+from datasheet.analysis.bounds import Bounds
+from datasheet.analysis.derived import threshold
 from datasheet.analysis.measurement import MeasurementFit, fit_measurement, measurement_mode
 from datasheet.analysis.model import NOT_CONVERGED, ModelFinding, open_scale, slope_of
 from datasheet.analysis.pair_table import ModelTable
@@ -127,7 +128,11 @@ def _lapses(model: ModelFinding, made: ModelTable, fit: MeasurementFit, lapse_ra
         "resolution": found.resolution,
         "criterion": found.criterion,
         "position": found.position,
-        "threshold_75": float(threshold(mode.theta, lapse_rate=lapse_rate, n_outcomes=made.table.n_outcomes)),
+        "threshold_75": float(
+            threshold(
+                mode.theta, longest_step=fit.longest_step, lapse_rate=lapse_rate, n_outcomes=made.table.n_outcomes
+            )
+        ),
     }
     known = {
         key: value if isfinite(value) and model.estimates[key].status == "measured" else None
@@ -151,11 +156,13 @@ def _steps(model: ModelFinding, made: ModelTable, fit: MeasurementFit) -> tuple[
     wider = made.table.with_covariates(np.column_stack([made.table.covariates, *columns]))
     extra = len(columns)
     start = np.concatenate([fit.theta[: 1 + len(made.covariates)], np.zeros(extra), fit.theta[-4:]])
-    refit = fit_measurement(wider, (*made.covariates, *names), fixed=model.fixed, start=start)
+    covariates = (*made.covariates, *names)
+    refit = fit_measurement(wider, covariates, fixed=model.fixed, start=start)
     if not fit.converged or not refit.converged:
         return None, Estimate.absent("undetermined", NOT_CONVERGED, n=fit.n_pairs)
     ratio = max(0.0, 2 * (refit.log_likelihood - fit.log_likelihood))
     p = float(fdtrc(extra, fit.degrees_of_freedom, ratio / extra))
     if names[-1] != "base_level":
         return p, needs
-    return p, slope_of(Uncertainty(fit=refit), "base_level", open_scale(model.estimates))
+    bounds = Bounds(made=replace(made, table=wider, covariates=covariates), fit=refit)
+    return p, slope_of(bounds, "base_level", open_scale(model.estimates))

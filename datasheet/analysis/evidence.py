@@ -105,6 +105,13 @@ class PairTable:
         """Sum of the weights in the task that has most."""
         return float(self.counts.sum(axis=1).max(initial=0.0))
 
+    @cached_property
+    def sizes(self) -> Numbers:
+        """Root mean square of each covariate over the pairs where it is not 0, shape (m,); 1 where it always is."""
+        weights = self.weight @ (self.covariates != 0)
+        squares = self.weight @ self.covariates**2
+        return np.sqrt(np.where(weights > 0, squares / np.maximum(weights, 1e-300), 1.0))
+
     @property
     def weight(self) -> Numbers:
         """Weighted number of pairs of each kind over all tasks, shape (K,)."""

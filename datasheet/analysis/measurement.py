@@ -21,6 +21,7 @@ from datasheet.readings import Mask
 _Gradient = Callable[[Numbers], Numbers]
 
 _TAIL_NAMES = ("position", "log_criterion", "logit_correlation", "log_task_spread")
+_SLOPES = slice(1, -len(_TAIL_NAMES))
 _PRIOR_MEANS = {"log_criterion": np.log(0.7), "logit_correlation": -0.5, "log_task_spread": np.log(0.25)}
 PRIOR_SDS = {
     "resolution": 4.0,
@@ -29,7 +30,8 @@ PRIOR_SDS = {
     "logit_correlation": 1.5,
     "log_task_spread": 0.7,
 }
-SLOPE_PRIOR_SD = 5.0
+_SLOPE_PRIOR_SD = 5.0
+"""Of the evidence that a covariate of usual size makes, whatever unit it is in."""
 _NO_SPREAD, _NO_CRITERION = float(np.log(1e-9)), float(np.log(1e-9))
 _BOXES = {
     "resolution": (-8.0, 8.0),
@@ -41,7 +43,8 @@ _BOXES = {
 """Where the search may go: far beyond what readings can tell apart, and near enough to compute."""
 _WIDE_BOXES = {"resolution": (-100.0, 100.0), "position": (-100.0, 100.0), "log_criterion": (-7.0, 4.6)}
 """The same for parameters without a prior, which may run along a ridge."""
-_SLOPE_BOX = (-60.0, 60.0)
+_SLOPE_BOX = (-100.0, 100.0)
+"""Of the evidence that a covariate of usual size makes."""
 _STEP = 1e-5
 _POLISHING_STEPS, _HALVINGS = 20, 12
 _LEAST_CURVATURE, _LEAST_SCALED = 1e-6, 1.0
@@ -68,6 +71,8 @@ class MeasurementFit:
         At ``theta``, without the priors.
     largest_gradient
         Of the log posterior at ``theta``, in units of one posterior standard deviation: 0 at the mode.
+    longest_step
+        The largest ΔQ of its pairs.
     """
 
     names: tuple[str, ...]
@@ -77,6 +82,7 @@ class MeasurementFit:
     free: np.ndarray[tuple[int], np.dtype[np.bool_]]
     log_likelihood: float
     largest_gradient: float
+    longest_step: float
     n_clusters: int
     n_pairs: int
     lapse_rate: float
@@ -102,10 +108,12 @@ def parameter_names(covariates: Sequence[str]) -> tuple[str, ...]:
     return ("resolution", *covariates, *_TAIL_NAMES)
 
 
-def _priors(names: tuple[str, ...], without: Sequence[str] = ()) -> tuple[Numbers, Numbers]:
+def _priors(names: tuple[str, ...], table: PairTable, without: Sequence[str] = ()) -> tuple[Numbers, Numbers]:
     """Means and standard deviations; infinite for those without a prior."""
     means = np.array([_PRIOR_MEANS.get(name, 0.0) for name in names], dtype=np.float64)
-    sds = np.array([np.inf if name in without else PRIOR_SDS.get(name, SLOPE_PRIOR_SD) for name in names])
+    sds = np.array([PRIOR_SDS.get(name, _SLOPE_PRIOR_SD) for name in names])
+    sds[_SLOPES] /= table.sizes
+    sds[[name in without for name in names]] = np.inf
     return means, sds
 
 
@@ -136,7 +144,7 @@ def _moment_start(table: PairTable, names: tuple[str, ...], fixed: Sequence[str]
         at = delta == step
         right, wrong = (quantile((content[at] == value) * 1.0, weight[at]) for value in (1, -1))
         steps.append((right - wrong) / 2 / step)
-    start = dict(zip(names, _priors(names)[0], strict=True))
+    start = {name: _PRIOR_MEANS.get(name, 0.0) for name in names}
     start |= {"position": position, "log_criterion": float(np.log(criterion))}
     start["resolution"] = float(np.clip(np.median(steps), -3, 3)) if steps else 0.0
     absent = {"log_task_spread": _NO_SPREAD, "log_criterion": _NO_CRITERION}
@@ -192,6 +200,7 @@ def fit_measurement(
         free=free,
         log_likelihood=posterior.penalty(peak.values) - peak.negative,
         largest_gradient=peak.largest_gradient,
+        longest_step=float(table.delta_q.max()),
         n_clusters=table.n_clusters,
         n_pairs=round(table.n_pairs),
         lapse_rate=lapse_rate,
@@ -241,14 +250,15 @@ def _searched(
     """The posterior, the boxes of its free parameters, and its mode as a quasi-Newton search finds it."""
     names = parameter_names(covariates)
     free = np.array([name not in fixed for name in names])
-    usual = _BOXES | {name: _WIDE_BOXES[name] for name in without_prior}
+    usual = _BOXES | {name: box for name, box in _WIDE_BOXES.items() if name in without_prior}
     boxes = np.array([usual.get(name, _SLOPE_BOX) for name in names])
+    boxes[_SLOPES] /= table.sizes[:, None]
     within = [np.where(free, np.clip(start, *boxes.T), start) for start in starts]
     theta = within[0]
     if len(within) > 1:
         theta = max(within, key=lambda start: float(log_likelihood(start, table, lapse_rate=lapse_rate)[0].sum()))
     boxes = boxes[free]
-    priors = _priors(names, without_prior)
+    priors = _priors(names, table, without_prior)
     posterior = _Posterior(table=table, theta=theta, free=free, priors=priors, lapse_rate=lapse_rate)
     known = None if curvatures is None else curvatures[free]
     return posterior, boxes, _descended(posterior, theta[free], boxes, known)

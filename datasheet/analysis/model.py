@@ -27,7 +27,7 @@ from datasheet.analysis.derived import (
 )
 from datasheet.analysis.ladder import PREFIX_ARM
 from datasheet.analysis.length_bins import loss_to_bins, without_loss_to_bins
-from datasheet.analysis.measurement import PRIOR_SDS, SLOPE_PRIOR_SD, MeasurementFit, fit_measurement
+from datasheet.analysis.measurement import PRIOR_SDS, MeasurementFit, fit_measurement
 from datasheet.analysis.pair_table import ModelTable, model_rows, model_table
 from datasheet.analysis.threads import one_thread
 from datasheet.readings import Readings
@@ -48,8 +48,6 @@ NEEDS_BOTH_ORDERS = "needs both orders of the same pairs"
 _PRIOR_LIMITED = 0.8
 """A posterior this near to its prior's width says little that the prior did not."""
 
-_MOST_OF_PRIOR = 1 / 3
-"""Up to this share of its prior's width, a slope is pulled towards 0 by at most a ninth."""
 _HIGHEST_LOG_CRITERION = 2.5
 _HIGHEST_LOG_SPREAD = log(3.0)
 """Beyond, a task's resolution may be twenty times another's: no task bank is so uneven."""
@@ -173,15 +171,12 @@ def _estimates(made: ModelTable, bounds: Bounds, empirical: Estimate | None) -> 
         flags = _prior_limited(bounds.fit, "logit_correlation")
         estimates["stable_correlation"] = uncertainty.transformed("logit_correlation", back_to_share, *flags)
         if made.has_ladder:
-            estimates["position_in_steps"] = _unless_measured(
-                bounds.fit, "position", estimates["position"]
-            ) or _in_steps(uncertainty, "position", resolution)
+            estimates["position_in_steps"] = _in_steps(uncertainty, "position", estimates["position"], resolution)
     else:
         for key in ("position", "stable_correlation", "position_in_steps"):
             estimates[key] = Estimate.absent("not_measured", NEEDS_BOTH_ORDERS)
     left_open = open_scale(estimates)
-    lengths = _lengths(made, uncertainty, resolution, left_open)
-    return estimates | lengths | _channels(made, uncertainty, resolution, left_open)
+    return estimates | _lengths(bounds, resolution, left_open) | _channels(bounds, resolution, left_open)
 
 
 def open_scale(estimates: Mapping[str, Estimate]) -> str:
@@ -197,22 +192,19 @@ def open_scale(estimates: Mapping[str, Estimate]) -> str:
     return ""
 
 
-def slope_of(uncertainty: Uncertainty, name: str, left_open: str) -> Estimate:
+def slope_of(bounds: Bounds, name: str, left_open: str) -> Estimate:
     """A slope, where it is the readings that tell it and not its prior; ``left_open`` is from :func:`open_scale`."""
-    n = uncertainty.fit.n_pairs
     if left_open:
         reason = f"the {left_open} is bounded on one side only, so the scale is open"
-        return Estimate.absent("undetermined", reason, n=n)
-    if uncertainty.of(name) > _MOST_OF_PRIOR * SLOPE_PRIOR_SD:
-        return Estimate.absent("undetermined", "the readings tell little more of it than that it is not large", n=n)
-    return uncertainty.linear(name)
+        return Estimate.absent("undetermined", reason, n=bounds.fit.n_pairs)
+    return bounds.stated(name, Uncertainty(fit=bounds.fit).linear(name))
 
 
 def _of_quality(
     made: ModelTable, uncertainty: Uncertainty, resolution: Estimate, empirical: Estimate | None
 ) -> dict[str, Estimate]:
     """What the ladder tells: resolution, thresholds, noise in quality steps, and how tasks differ."""
-    fit, top = uncertainty.fit, int(made.table.delta_q.max())
+    fit = uncertainty.fit
     confounded = CONFOUNDED if made.prefix_only else ()
     curves = {"threshold_75": p_correct, "threshold_75_marginal": p_correct_marginal, "fc75": without_criterion}
     supported = empirical is not None and empirical.status == "bounded" and empirical.high == 1
@@ -224,7 +216,6 @@ def _of_quality(
             uncertainty,
             curve,
             resolution=resolution,
-            top_step=top,
             supported_below_1=supported,
             n_outcomes=made.table.n_outcomes,
         )
@@ -240,7 +231,7 @@ def _of_quality(
     return estimates
 
 
-def _lengths(made: ModelTable, uncertainty: Uncertainty, resolution: Estimate, left_open: str) -> dict[str, Estimate]:
+def _lengths(bounds: Bounds, resolution: Estimate, left_open: str) -> dict[str, Estimate]:
     """The pull of a hundred words of length, and what as many of filler cost, in evidence and in quality steps."""
     needs = {
         "length": "needs the answers' lengths, and arms that tell length from quality (phrasings, filler)",
@@ -249,21 +240,24 @@ def _lengths(made: ModelTable, uncertainty: Uncertainty, resolution: Estimate, l
     estimates: dict[str, Estimate] = {}
     for name, reason in needs.items():
         slope = in_steps = Estimate.absent("not_measured", reason)
-        if name in made.covariates:
-            slope, in_steps = slope_of(uncertainty, name, left_open), _in_steps(uncertainty, name, resolution)
+        if name in bounds.made.covariates:
+            slope = slope_of(bounds, name, left_open)
+            in_steps = _in_steps(Uncertainty(fit=bounds.fit), name, slope, resolution)
         estimates |= {f"{name}_slope": slope, f"{name}_in_steps": in_steps}
     return estimates
 
 
-def _channels(made: ModelTable, uncertainty: Uncertainty, resolution: Estimate, left_open: str) -> dict[str, Estimate]:
+def _channels(bounds: Bounds, resolution: Estimate, left_open: str) -> dict[str, Estimate]:
     """The pull of a dose of each channel, in evidence and in quality steps, and of the wording that holds the doses."""
-    channels = [name for name in made.covariates if name not in (*LENGTHS, CHANNEL_INTERCEPT)]
+    covariates, uncertainty = bounds.made.covariates, Uncertainty(fit=bounds.fit)
+    channels = [name for name in covariates if name not in (*LENGTHS, CHANNEL_INTERCEPT)]
     estimates = {}
     for name in channels:
-        estimates[f"channel_slope@{name}"] = slope_of(uncertainty, name, left_open)
-        estimates[f"channel_in_steps@{name}"] = _in_steps(uncertainty, name, resolution)
-    if CHANNEL_INTERCEPT in made.covariates:
-        estimates[CHANNEL_INTERCEPT] = slope_of(uncertainty, CHANNEL_INTERCEPT, left_open)
+        slope = slope_of(bounds, name, left_open)
+        estimates[f"channel_slope@{name}"] = slope
+        estimates[f"channel_in_steps@{name}"] = _in_steps(uncertainty, name, slope, resolution)
+    if CHANNEL_INTERCEPT in covariates:
+        estimates[CHANNEL_INTERCEPT] = slope_of(bounds, CHANNEL_INTERCEPT, left_open)
     elif channels:
         estimates[CHANNEL_INTERCEPT] = Estimate.absent("not_measured", "needs pairs of a channel at two doses or more")
     if not channels:
@@ -271,10 +265,16 @@ def _channels(made: ModelTable, uncertainty: Uncertainty, resolution: Estimate, 
     return estimates
 
 
-def _in_steps(uncertainty: Uncertainty, name: str, resolution: Estimate) -> Estimate:
-    """A slope in quality steps, where the resolution is known well enough to divide by it; confounded as that is."""
-    return _unless_measured(uncertainty.fit, "resolution", resolution) or _flagged(
-        ratio_to_resolution(uncertainty, name, resolution), *(flag for flag in CONFOUNDED if flag in resolution.flags)
+def _in_steps(uncertainty: Uncertainty, name: str, value: Estimate, resolution: Estimate) -> Estimate:
+    """A slope or the position in quality steps, where it and the resolution were measured; confounded as that is."""
+    fit, shown = uncertainty.fit, name if name in ("position", CHANNEL_INTERCEPT) else f"slope of {name}"
+    return (
+        _unless_measured(fit, shown, value)
+        or _unless_measured(fit, "resolution", resolution)
+        or _flagged(
+            ratio_to_resolution(uncertainty, name, resolution),
+            *(flag for flag in CONFOUNDED if flag in resolution.flags),
+        )
     )
 
 

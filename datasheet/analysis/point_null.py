@@ -58,7 +58,7 @@ def parameter_p(model: ModelFinding, name: str, value: float, alternative: Alter
     if uncertainty.one_task:
         return None
     null = log(value) if name == "criterion" else value
-    if model.bounds is not None and model.bounds.needed and key in model.bounds.edges:
+    if model.bounds is not None and model.bounds.needed(key):
         distance = model.bounds.signed_root(key, null)
     else:
         distance = (float(fit.theta[fit.names.index(key)]) - null) / uncertainty.of(key)

@@ -24,7 +24,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import ndtri, stdtrit
 
 from datasheet.analysis.bivariate import Numbers
-from datasheet.analysis.derived import FARTHEST_DELTA_Q, threshold
+from datasheet.analysis.derived import reach, threshold
 from datasheet.analysis.intervals import CONFIDENCE_LEVEL
 from datasheet.analysis.threads import one_thread
 from datasheet.analysis.tobit import NormalRegression, fit_tobit
@@ -210,7 +210,8 @@ class _Fit:
         with np.errstate(divide="ignore"):
             log_criterion = np.log(self.criterion / self.regression.residual_sd)
             theta = np.array([k, b, max(log_criterion, -100.0), 0.0, 0.0])
-            return np.array([k, b, log_criterion, np.log(threshold(theta))])
+            found = threshold(theta, longest_step=float(self.design[:, 0].max()))
+            return np.array([k, b, log_criterion, np.log(found)])
 
 
 def _fitted(calls: _Calls) -> _Fit | None:
@@ -379,15 +380,16 @@ def _threshold(
         return absent(f"the criterion is not known: {criterion.reason}")
     if k[0] <= 0 or (k[1] is not None and k[1][0] <= 0):
         return absent("the resolution is not clearly above 0")
+    tested = calls.design[:, 0][calls.design[:, 0] > 0]
+    farthest = reach(float(tested.max()))
     if not np.isfinite(log_threshold):
-        return absent("the fitted curve does not reach 0.75 within 60 steps")
+        return absent(f"the fitted curve does not reach 0.75 within {farthest:.0f} steps")
     log_limits = jackknife.limits("log_threshold", log_threshold)
-    if log_limits is not None and log_limits[1] > log(FARTHEST_DELTA_Q):
+    if log_limits is not None and log_limits[1] > log(farthest):
         return absent("the tasks differ so much that no upper limit can be given: more tasks would tell")
     limits = _exponential(log_limits)
     if criterion.status == "bounded":
         return bounded(high=limits[1] if limits else exp(log_threshold))
-    tested = calls.design[:, 0][calls.design[:, 0] > 0]
     if limits and limits[0] > tested.max():
         return bounded(low=float(tested.max()))
     outside = not tested.min() <= exp(log_threshold) <= tested.max()

@@ -39,7 +39,8 @@ _REMARKS = {
     "evidence in standard deviations is then read too low, and thresholds too high.",
     "labels_disagree": "Labels disagree: more than 5% of verdicts have a likelier label in their call, as where they "
     "are drawn at a temperature, or where probabilities belong to other labels: soft figures are not of them.",
-    "prior_limited": "Prior-limited: the prior of the model, more than the readings, sets this limit.",
+    "prior_limited": "Prior-limited: the readings leave the value open on a side, or tell little more of it than the "
+    "model's prior.",
     "wide": "Wide: so loosely known that priors would tell; the limits are those of the likelihood without them.",
 }
 CLASS_KEYS = {*CLASSES, "first_first", "second_second"}

@@ -52,6 +52,7 @@ def fitted(
         free=np.ones(5, dtype=bool),
         log_likelihood=0.0,
         largest_gradient=0.0,
+        longest_step=5.0,
         n_clusters=tasks,
         n_pairs=400,
         lapse_rate=0.0,
@@ -61,9 +62,9 @@ def fitted(
 def threshold_of(
     fit: MeasurementFit, curve: Callable[..., Numbers] = p_correct, *, top: int = 5, supported: bool = False
 ) -> Estimate:
-    uncertainty = Uncertainty(fit=fit)
+    uncertainty = Uncertainty(fit=replace(fit, longest_step=top))
     resolution = uncertainty.linear("resolution")
-    return model_threshold(uncertainty, curve, resolution=resolution, top_step=top, supported_below_1=supported)
+    return model_threshold(uncertainty, curve, resolution=resolution, supported_below_1=supported)
 
 
 def of_spread(*, value: float, spread: float, c: float = 0.5) -> MeasurementFit:
@@ -143,6 +144,15 @@ def test_a_threshold_that_is_never_or_hardly_reached_gives_no_wild_number() -> N
     assert (hardly.status, hardly.high) == ("measured", None)
     assert hardly.low == pytest.approx(30 * np.exp(-TWO_SIDED * 0.35), rel=1e-5)
     assert "60 steps" in hardly.reason
+
+
+def test_a_threshold_is_spoken_of_as_far_as_steps_were_shown() -> None:
+    """A log whose quality runs to a hundred points."""
+    far = of_spread(value=70, spread=0.05)
+    assert "60 steps" in threshold_of(far, top=40).reason
+    found = threshold_of(far, top=100)
+    assert found.status == "measured"
+    assert (found.estimate, found.high) == (pytest.approx(70), pytest.approx(70 * np.exp(TWO_SIDED * 0.05), rel=1e-5))
 
 
 def marginal_share(delta_q: float, *, k: float, b: float, c: float, tau: float) -> float:

@@ -37,6 +37,7 @@ def fitted(
         free=np.array([name not in fixed for name in names]),
         log_likelihood=0.0,
         largest_gradient=largest_gradient,
+        longest_step=5.0,
         n_clusters=20,
         n_pairs=400,
         lapse_rate=0.0,

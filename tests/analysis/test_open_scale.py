@@ -7,13 +7,16 @@ from functools import cache
 
 import numpy as np
 import pytest
-from observers import OBSERVERS, Observer, drawn, structure
+from observers import OBSERVERS, Observer, drawn, evidence, structure
 
 from datasheet.analysis.characterise import Characterisation, characterise
 from datasheet.analysis.diagnostics import diagnose
+from datasheet.analysis.measurement import fit_measurement
 from datasheet.analysis.model import NOT_CONVERGED, measure
+from datasheet.analysis.pair_table import model_table
 from datasheet.analysis.rates import rates_of
 from datasheet.readings import Readings
+from datasheet.records import PROBES
 
 SATURATED = Observer(k=40.0, c=8.0, b=0.2, rho=0.3, length=15.0)
 
@@ -38,15 +41,51 @@ def test_no_slope_is_printed_where_all_evidence_may_be_as_large_as_one_likes(jud
     assert found(judge).diagnostics.base_level_slope.status == "undetermined"
 
 
-def test_a_slope_that_a_few_readings_leave_to_its_prior_is_undetermined() -> None:
-    """Lengths that differ by a word tell nothing of the pull of a hundred."""
-    columns = readings(OBSERVERS["mid"]).to_columns()
-    one_longer = np.array(columns["length_a"]) % 2
-    alike = columns | {"length_a": 80 + one_longer, "length_b": np.full(len(one_longer), 80)}
-    slope = measure(Readings.from_columns(alike)).estimates["length_slope"]
-    assert slope.status == "undetermined"
-    assert "little more" in slope.reason
-    assert measure(readings(OBSERVERS["mid"])).estimates["length_slope"].status == "measured"
+@pytest.mark.parametrize(("content", "status", "flag"), [(1, "bounded", "prior_limited"), (0, "measured", "wide")])
+def test_one_pair_says_no_more_of_a_slope_than_one_reading_can(content: int, status: str, flag: str) -> None:
+    """A preference bounds the slope on one side, a tie on both, and far away."""
+    log = readings(OBSERVERS["mid"])
+    odd = log.stimulus == log.of_probe("ladder", "wordy_better").stimulus[0]
+    in_slots = content * np.where(log.order == 0, 1, -1)
+    columns = log.to_columns() | {"length_a": 80 + 40 * odd, "length_b": np.full(len(odd), 80)}
+    columns["outcome"] = np.where(odd, 1 - in_slots, log.outcome)
+    slope = measure(Readings.from_columns(columns)).estimates["length_slope"]
+    assert (slope.status, slope.flags) == (status, (flag,))
+    assert slope.low is not None
+    assert slope.low < -3
+    assert slope.high is None if content else slope.high > 1  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("shorter", [0.1, 10.0])
+def test_no_unit_of_length_changes_what_is_measured(shorter: float) -> None:
+    """Characters for words, or words for characters: slopes by the unit, all else as it is."""
+    log = readings(replace(OBSERVERS["mid"], length=0.4))
+    made = model_table(log)
+    assert made is not None
+    scaled = made.table.with_covariates(made.table.covariates * shorter)
+    here, there = (fit_measurement(table, made.covariates) for table in (made.table, scaled))
+    units = np.where(np.isin(here.names, made.covariates), shorter, 1.0)
+    np.testing.assert_allclose(there.theta * units, here.theta, atol=2e-4)
+    spreads = np.sqrt(np.diag(there.covariance)) * units
+    np.testing.assert_allclose(spreads, np.sqrt(np.diag(here.covariance)), rtol=2e-3)
+
+
+def test_a_nuisance_that_always_wins_has_a_slope_that_is_only_bounded() -> None:
+    """An injection that no other evidence ever outweighs: its pull in standard deviations is open above."""
+    judge = OBSERVERS["mid"]
+    log = structure("full")
+    x, criterion = evidence(log, judge, 0.0, np.random.default_rng(4))
+    injected = (log.probe == PROBES.index("channel")) & (log.arm == log.arms.index("injection"))
+    x = x + np.where(injected, 12.0 * log.dose, 0.0)
+    content = np.where(x > criterion, 1, np.where(x < -criterion, -1, 0)) * np.where(log.order == 0, 1, -1)
+    estimates = measure(Readings.from_columns(log.to_columns() | {"outcome": 1 - content})).estimates
+    slope = estimates["channel_slope@injection"]
+    assert (slope.status, slope.high, slope.flags) == ("bounded", None, ("prior_limited",))
+    assert slope.low is not None
+    assert 1.5 < slope.low < 12
+    assert estimates["channel_in_steps@injection"].reason == "the slope of injection is bounded"
+    assert estimates["channel_slope@authority"].status == "measured"
+    assert estimates["resolution"].status == "measured"
 
 
 def test_what_the_shares_say_of_the_top_step_is_not_said_of_the_threshold_without_a_criterion() -> None:

@@ -24,7 +24,7 @@ _SAMPLES: dict[str, dict[str, Any]] = {
     "lengths_apart": {"tasks": 10, "lengths_apart": True},
     "bounded": {"tasks": 6, "resolution": 6.0, "criterion": 0.05},
     "never_tie": {"tasks": 6, "ties_allowed": False},
-    "few": {"tasks": 3, "arms": ()},
+    "few": {"tasks": 5, "arms": ()},
     "taskless": {"tasks": 3, "arms": (), "simulated": False, "named": False},
     "real": {"tasks": 3, "arms": (), "simulated": False},
     "one_order": {"tasks": 10, "lengths_apart": True, "orders": ("ab",), "length_unit": "tokens"},
