@@ -71,6 +71,7 @@ def profile_from(readings: Readings, rates: Rates, null: PairingNull | None, lim
     pairs = rates.pairs
     committed = pairs.in_class("stable_cross_sensitivity") | pairs.in_class("positional_false_preference")
     prefix = {step.delta_q: step for step in rates.steps if step.arm == ladder.PREFIX_ARM}
+    opposed = readings.of_probe("ladder", *ladder.OPPOSED_ARMS)
     evidence = Evidence(
         dark=rates.dark,
         stable=pairs.share("stable_cross_sensitivity"),
@@ -79,13 +80,18 @@ def profile_from(readings: Readings, rates: Rates, null: PairingNull | None, lim
         sensitive=prefix[5].p_correct if 5 in prefix else None,
         missed=prefix[1].miss_by_tie if 1 in prefix else None,
         invalid=validity.invalid_share(readings),
-        against_length=ladder.accuracy_against_length(readings),
+        against_length=ladder.accuracy_against_length(readings) if all(ladder.by_order(opposed)) else None,
         consistency=repeatability.self_consistency(readings),
         null=null,
         n_pairs=pairs.n_complete,
         n_vacuum=0 if rates.dark is None else round(rates.dark.n),
         ties_allowed=readings.ties_allowed,
         unit="task" if readings.tasks else "pair",
+        one_order=frozenset(
+            name
+            for name, delta_q in (("insensitive", 5), ("conservative", 1))
+            if delta_q in prefix and not prefix[delta_q].in_both_orders
+        ),
     )
     return profile_of(evidence, limits)
 
@@ -187,5 +193,5 @@ def characterise(readings: Readings, *, limits: Limits | None = None, seed: int 
         hypotheses=_hypotheses(readings, rates, model, limits or Limits()),
         budgets=_budgets(model, n_outcomes=3 if readings.ties_allowed else 2),
         profile=profile_from(readings, rates, null, limits),
-        notes=(*_notes(readings), *model.notes, *diagnostics.notes),
+        notes=(*_notes(readings), *ladder.order_notes(rates.steps), *model.notes, *diagnostics.notes),
     )

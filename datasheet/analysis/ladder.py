@@ -1,20 +1,27 @@
-"""The quality ladder: how often a judge prefers the better answer, by quality steps, arm and order."""
+"""The quality ladder: how often a judge prefers the better answer, by quality steps, arm and order.
+
+A judge that always takes the first slot is right whenever the better answer is shown there. So the two orders weigh
+alike in every share, and a share of one order alone says nothing of quality by itself.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from datasheet.analysis.intervals import CONFIDENCE_LEVEL, ClusteredShare
-from datasheet.analysis.presentations import clusters, presentation_weights, share_of
+from datasheet.analysis.intervals import CONFIDENCE_LEVEL, ClusteredShare, Numbers
+from datasheet.analysis.presentations import clusters, orders_alike, presentation_weights, share_of
 from datasheet.readings import Mask, Readings
 from datasheet.records import Estimate, Status
 
 PREFIX_ARM = "prefix"
 OPPOSED_ARMS = ("filled_longer", "terse_better")
 """Arms where the better answer is the shorter one."""
+
+CONFOUNDED_WITH_POSITION = "confounded_with_position"
+NEEDS_BOTH_ORDERS = "needs both orders of the same pairs"
 
 THRESHOLD_SHARE = 0.75
 """Share of correct readings that defines the detection threshold (the paper's Δ*75)."""
@@ -28,23 +35,47 @@ EVENTS: dict[str, Callable[[Readings], Mask]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LadderStep:
-    """Shares at one ΔQ of one arm: they are of the same readings and sum to 1."""
+    """Shares at one ΔQ of one arm: they are of the same readings and sum to 1.
+
+    ``by_order`` is how many presentations in the orders ab and ba they rest on.
+    """
 
     arm: str
     delta_q: int
+    by_order: tuple[int, int]
     p_correct: ClusteredShare
     miss_by_tie: ClusteredShare
     wrong_choice: ClusteredShare
 
+    @property
+    def in_both_orders(self) -> bool:
+        """Whether content is told from slot."""
+        return min(self.by_order) > 0
+
+    @property
+    def uneven(self) -> bool:
+        """Whether one order has less than half as many readings as the other, and some."""
+        return 0 < min(self.by_order) < max(self.by_order) / 2
+
 
 def step_share(rungs: Readings, event: str) -> ClusteredShare | None:
     """Share of an event of :data:`EVENTS` over valid readings, by task."""
-    return share_of(EVENTS[event](rungs), presentation_weights(rungs), clusters(rungs), pair=rungs.stimulus)
+    return share_of(EVENTS[event](rungs), _weights(rungs), clusters(rungs), pair=rungs.stimulus)
+
+
+def _weights(rungs: Readings) -> Numbers:
+    return orders_alike(presentation_weights(rungs), rungs.order)
+
+
+def by_order(rungs: Readings) -> tuple[int, int]:
+    """Presentations with a valid reading in the orders ab and ba."""
+    ab, ba = (len(np.unique(rungs.stimulus[rungs.valid & (rungs.order == code)])) for code in (0, 1))
+    return ab, ba
 
 
 def accuracy_among_non_ties(rungs: Readings) -> ClusteredShare | None:
     """Share of the better answer among the readings that prefer one."""
-    weights = presentation_weights(rungs) * (rungs.content != 0)
+    weights = _weights(rungs) * (rungs.content != 0)
     return share_of(rungs.content > 0, weights, clusters(rungs), pair=rungs.stimulus)
 
 
@@ -53,16 +84,22 @@ def ladder_steps(readings: Readings, arm: str) -> list[LadderStep]:
     rungs = readings.of_probe("ladder", arm)
     steps = []
     for delta_q in np.unique(rungs.delta_q[rungs.delta_q > 0]).tolist():
-        shares = {event: step_share(rungs.where(rungs.delta_q == delta_q), event) for event in EVENTS}
+        rows = rungs.where(rungs.delta_q == delta_q)
+        shares = {event: step_share(rows, event) for event in EVENTS}
         present = {event: share for event, share in shares.items() if share is not None}
         if len(present) == len(EVENTS):
-            steps.append(LadderStep(arm=arm, delta_q=delta_q, **present))
+            steps.append(LadderStep(arm=arm, delta_q=delta_q, by_order=by_order(rows), **present))
     return steps
 
 
 def accuracy_against_length(readings: Readings) -> ClusteredShare | None:
     """Accuracy among non-ties where the better answer is the shorter one: below 1/2, length leads."""
     return accuracy_among_non_ties(readings.of_probe("ladder", *OPPOSED_ARMS))
+
+
+def position_flags(counts: tuple[int, int]) -> tuple[str, ...]:
+    """What a share over so many presentations in the orders ab and ba is flagged with."""
+    return () if min(counts) else (CONFOUNDED_WITH_POSITION,)
 
 
 def _first_reached(steps: list[LadderStep], reaches: Callable[[ClusteredShare], bool]) -> int | None:
@@ -87,8 +124,12 @@ def empirical_threshold(steps: list[LadderStep], *flags: str) -> Estimate:
     At the first step it is printed ``≤`` only if the one-sided lower limit of P_correct there reaches .75; above the
     last step ``>`` only if the upper limit there stays below. Its low is the largest step that is shown to lie below
     the threshold (so the threshold is above it), its high the smallest step from which the lower limits reach .75. With
-    neither an estimate nor a bound it is not resolved, and what is known stands as low and high.
+    neither an estimate nor a bound it is not resolved, and what is known stands as low and high. Steps of one order
+    alone are left out, since a slot that is always taken passes for content there.
     """
+    steps = [step for step in steps if step.in_both_orders]
+    if not steps:
+        return Estimate.absent("not_measured", NEEDS_BOTH_ORDERS)
     found = _first_reached(steps, lambda share: share.share >= THRESHOLD_SHARE)
     first, last = steps[0], steps[-1]
     if found == first.delta_q and first.p_correct.lower() >= THRESHOLD_SHARE:
@@ -128,3 +169,23 @@ def _threshold(
         reason=reason,
         flags=flags,
     )
+
+
+def order_notes(steps: Sequence[LadderStep]) -> tuple[str, ...]:
+    """What a reader should know where steps come in one order alone, or hardly in the other."""
+    notes = []
+    alone = sum(not step.in_both_orders for step in steps)
+    if alone:
+        notes.append(
+            f"{alone} of {len(steps)} ladder steps (each arm counted by itself) come in one order alone, where content "
+            "and slot can't be told apart: their shares are flagged, and no threshold rests on them."
+        )
+    uneven = [step.by_order for step in steps if step.uneven]
+    if uneven:
+        few, many = sorted(min(uneven, key=lambda counts: min(counts) / max(counts)))
+        notes.append(
+            f"{len(uneven)} of {len(steps)} ladder steps (each arm counted by itself) have less than half as many "
+            f"presentations in one order as in the other (down to {few} against {many}): the orders weigh alike in all "
+            "shares, and n is what that is worth."
+        )
+    return tuple(notes)

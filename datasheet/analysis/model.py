@@ -25,7 +25,7 @@ from datasheet.analysis.derived import (
     ratio_to_resolution,
     without_criterion,
 )
-from datasheet.analysis.ladder import PREFIX_ARM
+from datasheet.analysis.ladder import NEEDS_BOTH_ORDERS, PREFIX_ARM
 from datasheet.analysis.length_bins import loss_to_bins, without_loss_to_bins
 from datasheet.analysis.measurement import PRIOR_SDS, MeasurementFit, fit_measurement
 from datasheet.analysis.pair_table import ModelTable, model_rows, model_table
@@ -44,7 +44,6 @@ NEEDS_LADDER = "needs the ladder probe"
 NOT_CONVERGED = "the fit of the joint model did not converge"
 CONFOUNDED = ("confounded_with_length",)
 NEEDS_DOSES = "needs the channel probe (design full)"
-NEEDS_BOTH_ORDERS = "needs both orders of the same pairs"
 _PRIOR_LIMITED = 0.8
 """A posterior this near to its prior's width says little that the prior did not."""
 
@@ -167,13 +166,17 @@ def _estimates(made: ModelTable, bounds: Bounds, empirical: Estimate | None) -> 
         resolution = bounds.stated("resolution", uncertainty.linear("resolution", *confounded))
         estimates |= _of_quality(made, uncertainty, resolution, empirical)
     if made.has_both_orders:
-        estimates["position"] = bounds.stated("position", uncertainty.linear("position"))
         flags = _prior_limited(bounds.fit, "logit_correlation")
         estimates["stable_correlation"] = uncertainty.transformed("logit_correlation", back_to_share, *flags)
+    else:
+        estimates["stable_correlation"] = Estimate.absent("not_measured", NEEDS_BOTH_ORDERS)
+    if made.shows_both_orders:
+        estimates["position"] = bounds.stated("position", uncertainty.linear("position"))
         if made.has_ladder:
             estimates["position_in_steps"] = _in_steps(uncertainty, "position", estimates["position"], resolution)
     else:
-        for key in ("position", "stable_correlation", "position_in_steps"):
+        # In one order the position is an intercept: the resolution is told from it, a share over both orders is not.
+        for key in ("position", "position_in_steps", "threshold_75", "threshold_75_marginal", "fc75"):
             estimates[key] = Estimate.absent("not_measured", NEEDS_BOTH_ORDERS)
     left_open = open_scale(estimates)
     return estimates | _lengths(bounds, resolution, left_open) | _channels(bounds, resolution, left_open)

@@ -28,6 +28,8 @@ class ModelTable:
         The ladder has the prefix arm alone, where length grows with quality.
     has_ladder, has_both_orders, has_tasks
         Whether the pairs differ in quality, come in both orders, and name their tasks.
+    shows_both_orders
+        Whether both orders occur, be it of the same pairs or not.
     within_bins
         Covariance of the covariates within the bins that lengths were put into, shape (m, m); 0 where they were not.
     notes
@@ -39,6 +41,7 @@ class ModelTable:
     prefix_only: bool
     has_ladder: bool
     has_both_orders: bool
+    shows_both_orders: bool
     has_tasks: bool
     base_level: Numbers
     within_bins: Numbers
@@ -108,6 +111,7 @@ def model_table(readings: Readings) -> ModelTable | None:
         prefix_only=prefix_only(rows),
         has_ladder=bool((delta_q > 0).any()),
         has_both_orders=bool(((contents["ab"] != MISSING) & (contents["ba"] != MISSING)).any()),
+        shows_both_orders=len(np.unique(rows.order)) > 1,
         has_tasks=len(np.unique(rows.task[rows.task != UNKNOWN])) > 1,
         base_level=table.covariates[:, -1],
         within_bins=binned.within,

@@ -39,6 +39,18 @@ def presentation_weights(readings: Readings, *, both_orders_as_one: bool = False
     return weights
 
 
+def orders_alike(weights: Numbers, order: Codes) -> Numbers:
+    """Weights, shape (n,), with which both orders weigh alike, so that a pull of the slot weighs out of any share.
+
+    Their sum is the number of readings that a share over them is worth (Kish 1965): twice the harmonic mean of the two
+    orders' own. As they are where one order has no weight: there is nothing to weigh it against.
+    """
+    of_order = np.bincount(order, weights=weights, minlength=2)
+    if not of_order.all():
+        return weights
+    return np.asarray(weights * (2 * of_order.prod() / of_order.sum() / of_order)[order])
+
+
 def cluster_sums(weights: Numbers, cluster: Codes) -> Numbers:
     """Sum of weights, shape (n,), in each cluster, shape (G,)."""
     return np.bincount(cluster, weights=weights).astype(np.float64)

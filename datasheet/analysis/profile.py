@@ -60,11 +60,14 @@ class Evidence:
     dark, stable, positional, committed, sensitive, missed, invalid
         DC, SCS, PFP, SCS + PFP, P_correct(5), miss-by-tie(1) and the invalid rate.
     against_length
-        Accuracy among non-ties where the better answer is the shorter one (arms filled_longer and terse_better).
+        Accuracy among non-ties where the better answer is the shorter one (arms filled_longer and terse_better), in
+        both orders.
     consistency
         Agreement of repeated calls.
     unit
         What the limits count: ``"task"``, or ``"pair"`` where the log names no tasks.
+    one_order
+        Flags whose share of the ladder is of one order alone.
     """
 
     dark: ClusteredShare | None
@@ -81,6 +84,7 @@ class Evidence:
     n_vacuum: int
     ties_allowed: bool
     unit: str = "task"
+    one_order: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -207,7 +211,9 @@ class _Rule:
     """A flag's rule: a share against a limit, and tests that must agree before it rises.
 
     ``above`` says on which side of the limit the flag rises. ``agrees`` is whether the tests agree, ``tests`` says so
-    in words, and ``clears`` whether tests that disagree clear the flag rather than leave it open.
+    in words, and ``clears`` whether tests that disagree clear the flag rather than leave it open. ``half_seen`` is
+    whether the share is of one order alone: over both orders it may be anything from half of it to half of it more than
+    1/2, so that the slot could clear any flag, and raise many.
     """
 
     name: str
@@ -219,6 +225,7 @@ class _Rule:
     agrees: bool = True
     clears: bool = False
     tests: str = ""
+    half_seen: bool = False
 
     def flag(self, unit: str) -> Flag:
         """The flag in its state."""
@@ -227,6 +234,8 @@ class _Rule:
         if self.share is None:
             rule = f"rises when the {side} limit of {self.symbol} {sign} {self.limit:g}"
             return Flag(name=self.name, state="not_measured", rule=rule, decides=self.needs)
+        if self.half_seen:
+            return self._of_one_order(self.share)
         low, high = self.share.lower(), self.share.upper()
         limits = f"one-sided 95% limits {low:.3f} and {high:.3f}"
         if self.share.interval() is None:
@@ -241,6 +250,17 @@ class _Rule:
             return Flag(name=self.name, state="raised", rule=rule)
         decides = "more same-quality pairs, or repeats" if beyond else _what_decides(self.share, self.limit, unit)
         return Flag(name=self.name, state="open", rule=rule, decides=decides)
+
+    def _of_one_order(self, share: ClusteredShare) -> Flag:
+        """Raised where even the best of readings in the other order would not help; else there is nothing to say."""
+        low, high = share.lower() / 2, (1 + share.upper()) / 2
+        rule = (
+            f"{self.symbol} {share.share:.3f} in one order alone, over both between {low:.3f} and {high:.3f}, against "
+            f"{self.limit:g}"
+        )
+        if low > self.limit if self.above else high < self.limit:
+            return Flag(name=self.name, state="raised", rule=rule)
+        return Flag(name=self.name, state="not_measured", rule=rule, decides=self.needs)
 
 
 def _stable_tests(null: PairingNull | None) -> str:
@@ -298,17 +318,17 @@ def flags_of(evidence: Evidence, limits: Limits) -> tuple[Flag, ...]:
         _Rule(name="unreliable readings", symbol="invalid rate", share=evidence.invalid, limit=limits.invalid,
               needs="readings"),
         _Rule(name="insensitive", symbol="P_correct(5)", share=evidence.sensitive, limit=limits.sensitive,
-              needs=f"{ladder}, at ΔQ 5", above=False),
+              needs=f"{ladder}, at ΔQ 5, in both orders", above=False, half_seen="insensitive" in evidence.one_order),
         _Rule(name="length-led", symbol="accuracy against length", share=evidence.against_length,
-              limit=limits.led_by_length, needs="preferences in the arms filled_longer and terse_better",
-              above=False),
+              limit=limits.led_by_length, above=False,
+              needs="preferences in the arms filled_longer and terse_better, in both orders"),
         _Rule(name="positional", symbol="PFP", share=evidence.positional, limit=limits.positional, needs=pairs,
               agrees=null is not None and null.slots_differ(alpha), tests=_slot_test(null)),
         _Rule(name="surface-sensitive", symbol="SCS", share=evidence.stable, limit=limits.surface, needs=pairs,
               agrees=null is not None and null.stable_above(alpha), tests=_stable_tests(null)),
         dark,
         _Rule(name="conservative", symbol="miss-by-tie(1)", share=evidence.missed, limit=limits.conservative,
-              needs=f"{ladder}, at ΔQ 1"),
+              needs=f"{ladder}, at ΔQ 1, in both orders", half_seen="conservative" in evidence.one_order),
     )  # fmt: skip
     flags = [rule.flag(evidence.unit) for rule in rules]
     flags.insert(1, _noisy(evidence, limits))

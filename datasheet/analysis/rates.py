@@ -11,8 +11,8 @@ from math import log
 
 from datasheet.analysis import ladder, repeatability, vacuum, validity
 from datasheet.analysis.intervals import ClusteredShare
-from datasheet.analysis.ladder import LadderStep
-from datasheet.analysis.model import NEEDS_BOTH_ORDERS, NO_TIES
+from datasheet.analysis.ladder import NEEDS_BOTH_ORDERS, LadderStep
+from datasheet.analysis.model import CONFOUNDED, NO_TIES
 from datasheet.analysis.presentations import share_of
 from datasheet.analysis.repeatability import Unstable
 from datasheet.analysis.swap_pairs import CLASSES, SwapPairs, swap_pairs
@@ -157,6 +157,7 @@ def _natural(readings: Readings) -> Estimates:
 
 
 def _step_keys(step: LadderStep, suffix: str, *flags: str) -> Estimates:
+    flags = (*flags, *ladder.position_flags(step.by_order))
     return {
         f"p_correct_{step.delta_q}{suffix}": step.p_correct.estimate(*flags),
         f"miss_by_tie_{step.delta_q}{suffix}": step.miss_by_tie.estimate(*flags),
@@ -168,7 +169,9 @@ def _prefix_step(rungs: Readings, step: LadderStep, *flags: str) -> Estimates:
     """A step of the prefix arm: its shares, the accuracy among non-ties, and P_correct by order."""
     estimates = _step_keys(step, "", *flags)
     estimates[f"accuracy_non_ties_{step.delta_q}"] = _estimate(
-        ladder.accuracy_among_non_ties(rungs), "every reading is a tie", *flags
+        ladder.accuracy_among_non_ties(rungs),
+        "every reading is a tie",
+        *(*flags, *ladder.position_flags(step.by_order)),
     )
     for code, order in enumerate(ORDERS):
         share = ladder.step_share(rungs.where(rungs.order == code), "p_correct")
@@ -179,7 +182,7 @@ def _prefix_step(rungs: Readings, step: LadderStep, *flags: str) -> Estimates:
 
 def _ladder(readings: Readings, steps: tuple[LadderStep, ...]) -> Estimates:
     probe = readings.of_probe("ladder")
-    flags = ("confounded_with_length",) if set(probe.arm_names) == {ladder.PREFIX_ARM} else ()
+    flags = CONFOUNDED if set(probe.arm_names) == {ladder.PREFIX_ARM} else ()
     rungs = readings.of_probe("ladder", ladder.PREFIX_ARM)
     prefix = {step.delta_q: step for step in steps if step.arm == ladder.PREFIX_ARM}
     estimates: Estimates = {}
@@ -199,7 +202,9 @@ def _ladder(readings: Readings, steps: tuple[LadderStep, ...]) -> Estimates:
     opposed = readings.of_probe("ladder", *ladder.OPPOSED_ARMS)
     needs = _needs(opposed, "the ladder arms filled_longer and terse_better (design standard)")
     estimates["accuracy_against_length"] = _estimate(
-        ladder.accuracy_against_length(readings), "every reading is a tie" if opposed.valid.any() else needs
+        ladder.accuracy_against_length(readings),
+        "every reading is a tie" if opposed.valid.any() else needs,
+        *ladder.position_flags(ladder.by_order(opposed)),
     )
     for step in steps:
         if step.arm != ladder.PREFIX_ARM:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from datasheet.analysis.covariates import covariates_of
-from datasheet.analysis.model import NEEDS_BOTH_ORDERS
+from datasheet.analysis.ladder import NEEDS_BOTH_ORDERS
 from datasheet.analysis.pair_table import model_rows, prefix_only
 from datasheet.analysis.presentations import clusters
 from datasheet.analysis.soft import SoftMeasurement, soft_measurement, weighted_median
@@ -65,12 +65,17 @@ def _weights(rows: Readings) -> npt.NDArray[np.float64]:
 
 
 def _figures(rows: Readings, found: SoftMeasurement, agreement: LabelAgreement) -> dict[str, Estimate]:
-    both_orders = len(np.unique(rows.order)) > 1
+    unseen = (
+        {}
+        if len(np.unique(rows.order)) > 1
+        else dict.fromkeys(("position@soft", "threshold_75@soft"), Estimate.absent("not_measured", NEEDS_BOTH_ORDERS))
+    )
     figures = {
         "resolution@soft": found.resolution,
         "criterion@soft": found.criterion,
-        "position@soft": found.position if both_orders else Estimate.absent("not_measured", NEEDS_BOTH_ORDERS),
+        "position@soft": found.position,
         "threshold_75@soft": found.threshold,
+        **unseen,
     }
     if agreement.mixed_up:
         return dict.fromkeys(figures, Estimate.absent("undetermined", agreement.mixed_up, n=found.n_calls))

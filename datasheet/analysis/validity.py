@@ -12,7 +12,7 @@ import numpy as np
 
 from datasheet.analysis.intervals import ClusteredShare, Numbers
 from datasheet.analysis.ladder import EVENTS
-from datasheet.analysis.presentations import clusters, share_of
+from datasheet.analysis.presentations import clusters, orders_alike, share_of
 from datasheet.analysis.swap_pairs import SwapPairs
 from datasheet.readings import Codes, Mask, Readings
 
@@ -48,11 +48,9 @@ def _weights(unit: Codes) -> Numbers:
     return np.asarray(1 / np.bincount(unit)[unit]) if len(unit) else np.zeros(0)
 
 
-def _bounds(hit: Mask, possible: Mask, missing: Mask, unit: Codes) -> MissingBounds | None:
-    """Bounds with each unit (presentation or pair) weighing 1, however often it was repeated."""
+def _bounds(hit: Mask, possible: Mask, missing: Mask, weights: Numbers) -> MissingBounds | None:
     if not missing.any():
         return None
-    weights = _weights(unit)
     total = weights.sum()
     return MissingBounds(
         lowest=float((weights * hit).sum() / total),
@@ -64,13 +62,18 @@ def _bounds(hit: Mask, possible: Mask, missing: Mask, unit: Codes) -> MissingBou
 
 def reading_bounds(readings: Readings, event: Mask, *, both_orders_as_one: bool = False) -> MissingBounds | None:
     """Bounds of the share of an event, shape (n,), over single readings; None where none is missing."""
-    unit = readings.stimulus if both_orders_as_one else (readings.stimulus * 2 + readings.order).astype(np.int32)
-    return _bounds(event & readings.valid, ~readings.valid, ~readings.valid, unit)
+    weights = _weights(readings.stimulus) if both_orders_as_one else _presentation_weights(readings)
+    return _bounds(event & readings.valid, ~readings.valid, ~readings.valid, weights)
+
+
+def _presentation_weights(readings: Readings) -> Numbers:
+    return _weights((readings.stimulus * 2 + readings.order).astype(np.int32))
 
 
 def step_bounds(rungs: Readings) -> MissingBounds | None:
-    """Bounds of P_correct at one ladder step."""
-    return reading_bounds(rungs, EVENTS["p_correct"](rungs))
+    """Bounds of P_correct at one ladder step, both orders weighing alike as in the share itself."""
+    weights = orders_alike(_presentation_weights(rungs), rungs.order)
+    return _bounds(EVENTS["p_correct"](rungs), ~rungs.valid, ~rungs.valid, weights)
 
 
 def pair_bounds(pairs: SwapPairs, name: str) -> MissingBounds | None:
@@ -79,4 +82,4 @@ def pair_bounds(pairs: SwapPairs, name: str) -> MissingBounds | None:
     An incomplete pair with a valid tie could not join a committed class; leaving that aside keeps the share over
     complete pairs within its bounds.
     """
-    return _bounds(pairs.in_class(name), ~pairs.complete, ~pairs.complete, pairs.stimulus)
+    return _bounds(pairs.in_class(name), ~pairs.complete, ~pairs.complete, _weights(pairs.stimulus))

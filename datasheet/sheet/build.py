@@ -193,7 +193,7 @@ def _model(model: ModelFinding, diagnostics: Diagnostics) -> dict[str, Any]:
 def _model_curve(model: ModelFinding) -> list[dict[str, float]]:
     """P_correct of the fitted model on a typical task at equal length, in tenths of a step."""
     fit = model.fit
-    if fit is None or not fit.converged or not fit.free[0]:
+    if fit is None or not fit.converged or model.estimates["threshold_75"].status == "not_measured":
         return []
     delta_q = np.arange(_CURVE_POINTS + 1) / _CURVE_POINTS * MOST_STEPS
     return [

@@ -65,7 +65,11 @@ _different = partial(
     Definition, unit="share", section="same_quality", conditions=_DIFFERENT, how=f"share of complete pairs; {_WILSON}"
 )
 _step = partial(
-    Definition, unit="share", section="ladder", conditions=_PREFIX, how=f"share of valid readings; {_WILSON}"
+    Definition,
+    unit="share",
+    section="ladder",
+    conditions=_PREFIX,
+    how=f"share of valid readings, orders weighing alike; {_WILSON}",
 )
 _model = partial(Definition, section="model", conditions="joint model of {model_parts}{one_order}", how=_MODEL)
 _worth = partial(
@@ -204,7 +208,7 @@ DEFINITIONS = (
         key="accuracy_non_ties",
         symbol="acc({n})",
         title="Accuracy among non-ties",
-        how=f"share of valid readings that are no ties; {_WILSON}",
+        how=f"share of valid readings that are no ties, orders weighing alike; {_WILSON}",
         meaning="Share of the better answer among the readings that prefer one, at {n} {steps}.",
     ),
     _step(
@@ -220,7 +224,7 @@ DEFINITIONS = (
         symbol="acc vs length",
         title="Accuracy where length misleads",
         conditions="{opposed_arms}",
-        how=f"share of valid readings that are no ties; {_WILSON}",
+        how=f"share of valid readings that are no ties, orders weighing alike; {_WILSON}",
         meaning="Share of right preferences where the worse answer is the longer; below 1/2, length leads.",
     ),
     _threshold(

@@ -106,6 +106,8 @@ def _rows(
     pairs += [("ladder", arm, delta_q, ("ab",)) for arm in arms for delta_q in (1, 2, 3)]
     for task in range(tasks):
         for place, (probe, arm, delta_q, orders) in enumerate(pairs):
+            if arm in arms:
+                orders = (("ab", "ba")[task % 2],)
             for nth, (order, outcome) in enumerate(observer.readings(delta_q, orders * repeats)):
                 lost = task == 0 and place == len(pairs) - 1
                 yield ReadingRow(

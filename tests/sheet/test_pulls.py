@@ -6,7 +6,7 @@ from typing import Any
 
 from sheet.samples import sample
 
-from datasheet.analysis.model import NEEDS_BOTH_ORDERS
+from datasheet.analysis.ladder import NEEDS_BOTH_ORDERS
 from datasheet.readings import Readings
 from datasheet.records import CHANNELS, Estimate
 from datasheet.sheet.build import characteristic
