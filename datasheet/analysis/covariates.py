@@ -97,6 +97,20 @@ def covariates_of(pairs: Readings) -> tuple[tuple[str, ...], Numbers]:
     return names, np.column_stack(columns) if columns else np.zeros((len(pairs), 0))
 
 
+def like_position(pairs: Readings, names: Sequence[str], covariates: Numbers) -> tuple[str, ...]:
+    """The covariates, shape (n, m), that these pairs can't tell from a pull of the slot.
+
+    All are shown in one order, where such a pull is an intercept.
+    """
+    held = [np.ones(len(pairs)), np.maximum(pairs.delta_q, 0).astype(np.float64)]
+    columns = list(covariates.T)
+    return tuple(
+        name
+        for at, name in enumerate(names)
+        if not _told_apart(columns[at], [*held, *columns[:at], *columns[at + 1 :]])
+    )
+
+
 def _filler_arms(rows: Readings) -> list[int]:
     """Codes of the arms that hold filler: by their name, or as some pair says."""
     named = {code for code, name in enumerate(rows.arms) if name in _FILLED_ARMS}

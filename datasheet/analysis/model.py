@@ -179,7 +179,16 @@ def _estimates(made: ModelTable, bounds: Bounds, empirical: Estimate | None) -> 
         for key in ("position", "position_in_steps", "threshold_75", "threshold_75_marginal", "fc75"):
             estimates[key] = Estimate.absent("not_measured", NEEDS_BOTH_ORDERS)
     left_open = open_scale(estimates)
-    return estimates | _lengths(bounds, resolution, left_open) | _channels(bounds, resolution, left_open)
+    estimates |= _lengths(bounds, resolution, left_open)
+    estimates |= _channels(bounds, resolution, left_open)
+    return estimates | _told_in_both_orders(made, estimates)
+
+
+def _told_in_both_orders(made: ModelTable, estimates: Mapping[str, Estimate]) -> dict[str, Estimate]:
+    """The slopes that the order of these pairs can't tell from a pull of the slot, as not measured."""
+    kinds = ("{}", "{}_slope", "{}_in_steps", "channel_slope@{}", "channel_in_steps@{}")
+    keys = (kind.format(name) for name in made.like_position for kind in kinds)
+    return {key: Estimate.absent("not_measured", NEEDS_BOTH_ORDERS) for key in keys if key in estimates}
 
 
 def open_scale(estimates: Mapping[str, Estimate]) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from datasheet.analysis.bivariate import Numbers
-from datasheet.analysis.covariates import LENGTHS, covariates_of, with_known_lengths, wording_note
+from datasheet.analysis.covariates import LENGTHS, covariates_of, like_position, with_known_lengths, wording_note
 from datasheet.analysis.evidence import MISSING, PairTable
 from datasheet.analysis.ladder import PREFIX_ARM
 from datasheet.analysis.length_bins import binned_lengths
@@ -24,6 +24,8 @@ class ModelTable:
     ----------
     covariates
         Names of the table's covariates.
+    like_position
+        Those of them that these pairs can't tell from the position.
     prefix_only
         The ladder has the prefix arm alone, where length grows with quality.
     has_ladder, has_both_orders, has_tasks
@@ -38,6 +40,7 @@ class ModelTable:
 
     table: PairTable
     covariates: tuple[str, ...]
+    like_position: tuple[str, ...]
     prefix_only: bool
     has_ladder: bool
     has_both_orders: bool
@@ -87,7 +90,8 @@ def model_table(readings: Readings) -> ModelTable | None:
     delta_q = np.maximum(rows.delta_q[first], 0).astype(np.float64)
     base = np.where((rows.level_b[first] != UNKNOWN) & (delta_q > 0), rows.level_b[first], 0).astype(np.float64)
     weight = 1 / repeats[stimulus]
-    names, covariates = covariates_of(rows.where(first))
+    pairs = rows.where(first)
+    names, covariates = covariates_of(pairs)
     verdicts = np.column_stack([contents["ab"], contents["ba"]])
     binned = binned_lengths(
         covariates,
@@ -108,6 +112,7 @@ def model_table(readings: Readings) -> ModelTable | None:
     return ModelTable(
         table=table.with_covariates(table.covariates[:, :-1]),
         covariates=names,
+        like_position=() if len(np.unique(rows.order)) > 1 else like_position(pairs, names, covariates),
         prefix_only=prefix_only(rows),
         has_ladder=bool((delta_q > 0).any()),
         has_both_orders=bool(((contents["ab"] != MISSING) & (contents["ba"] != MISSING)).any()),

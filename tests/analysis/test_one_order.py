@@ -191,3 +191,24 @@ def test_the_sheet_explains_the_flag_and_draws_no_curve() -> None:
     assert sheet["curves"]["model"] == []
     remarks = [sentence for section in sections(sheet) for _, sentence in section.remarks]
     assert any(sentence.startswith("Confounded with position: of one order alone") for sentence in remarks)
+
+
+@pytest.mark.parametrize(("doses", "told"), [((2,), False), ((1, 3), True)])
+def test_a_channel_at_one_dose_and_in_one_order_is_not_told_from_the_slot(doses: Sequence[int], told: bool) -> None:
+    """A judge of the first slot alone: with two doses, the slope is told to be none by how little they differ."""
+    rng = np.random.default_rng(0)
+    dials = {"k": 0.0, "c": 0.3, "b": 1.2}
+    rows = Readings.from_rows(
+        ReadingRow(
+            stimulus=f"{task}-{dose}-{pair}", probe="channel", arm="hedging", task=f"task{task:02}", delta_q=0,
+            dose=dose, order="ab", outcome=outcomes(dials, 0, ("ab",), rng)[0],
+        )
+        for task in range(20) for dose in doses for pair in range(4)
+    )  # fmt: skip
+    slope = characterise(rows).estimates["channel_slope@hedging"]
+    if told:
+        assert slope.low is not None
+        assert slope.high is not None
+        assert slope.low < 0 < slope.high < 0.5
+    else:
+        assert (slope.status, slope.reason) == ("not_measured", NEEDS_BOTH_ORDERS)
