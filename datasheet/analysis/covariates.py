@@ -89,7 +89,7 @@ def covariates_of(pairs: Readings) -> tuple[tuple[str, ...], Numbers]:
     held = [np.maximum(pairs.delta_q, 0).astype(np.float64), *doses.values()]
     told: dict[str, Numbers] = {}
     for name, column in others.items():
-        if _told_apart(column, held):
+        if told_apart(column, held):
             told[name] = column
             held.append(column)
     names = (*(name for name in LENGTHS if name in told), *doses, *({CHANNEL_INTERCEPT} & told.keys()))
@@ -105,9 +105,7 @@ def like_position(pairs: Readings, names: Sequence[str], covariates: Numbers) ->
     held = [np.ones(len(pairs)), np.maximum(pairs.delta_q, 0).astype(np.float64)]
     columns = list(covariates.T)
     return tuple(
-        name
-        for at, name in enumerate(names)
-        if not _told_apart(columns[at], [*held, *columns[:at], *columns[at + 1 :]])
+        name for at, name in enumerate(names) if not told_apart(columns[at], [*held, *columns[:at], *columns[at + 1 :]])
     )
 
 
@@ -132,7 +130,7 @@ def _without(rows: Readings, untold: Mask) -> tuple[Readings, int, int]:
     return rows.where(~np.isin(rows.stimulus, lost)), len(lost), total
 
 
-def _told_apart(column: Numbers, others: Sequence[Numbers]) -> bool:
+def told_apart(column: Numbers, others: Sequence[Numbers]) -> bool:
     """Whether a column is more than a sum of multiples of some others (or than nothing)."""
     present = np.column_stack([other / np.abs(other).max() for other in others if other.any()] or [column * 0])
     weights, *_ = np.linalg.lstsq(present.T @ present, present.T @ column, rcond=None)

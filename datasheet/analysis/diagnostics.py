@@ -14,13 +14,16 @@ from math import isfinite
 import numpy as np
 from scipy.special import chdtrc, fdtrc
 
+from datasheet.analysis.bivariate import Numbers
 from datasheet.analysis.bounds import Bounds
+from datasheet.analysis.covariates import told_apart
 from datasheet.analysis.derived import threshold
 from datasheet.analysis.measurement import MeasurementFit, fit_measurement, measurement_mode
 from datasheet.analysis.model import NOT_CONVERGED, ModelFinding, open_scale, slope_of
 from datasheet.analysis.pair_table import ModelTable
 from datasheet.analysis.parameters import Parameters
 from datasheet.analysis.threads import one_thread
+from datasheet.readings import Codes
 from datasheet.records import Estimate
 
 LAPSE_RATES = (0.02, 0.05, 0.1, 0.2, 0.4)
@@ -30,6 +33,8 @@ _UNTOUCHED = (
     *("position_in_steps", "length_in_steps", "filler_in_steps", "channel_in_steps", "task_spread"),
     *("label_mass", "censored_share", "residual_normality"),
 )
+MOST_STEP_GROUPS = 12
+"""Free means of the test of equal steps: with more of them it would be slow, and see no smooth bend better."""
 NEEDS_STEPS = "needs a ladder of at least three steps and three tasks, with the levels of the answers"
 
 
@@ -144,11 +149,11 @@ def _lapses(model: ModelFinding, made: ModelTable, fit: MeasurementFit, lapse_ra
 def _steps(model: ModelFinding, made: ModelTable, fit: MeasurementFit) -> tuple[float | None, Estimate]:
     """Are the steps equal? Free means for steps above the first and a slope for the base level, tested together."""
     delta_q, base = made.table.delta_q, made.base_level
-    steps, needs = np.unique(delta_q[delta_q > 0]), Estimate.absent("not_measured", NEEDS_STEPS)
-    if len(steps) < 3 or fit.n_clusters < 3:
+    needs = Estimate.absent("not_measured", NEEDS_STEPS)
+    if len(np.unique(delta_q[delta_q > 0])) < 3 or fit.n_clusters < 3:
         return None, needs
-    columns = [(delta_q == step) * 1.0 for step in steps[1:]]
-    names = [f"step_{int(step)}" for step in steps[1:]]
+    columns = _free_means(made)
+    names = [f"step_{place}" for place in range(len(columns))]
     if np.ptp(base[delta_q > 0]) > 0:
         centred = np.where(delta_q > 0, base - base[delta_q > 0].mean(), 0.0)
         columns.append(delta_q * centred)
@@ -166,3 +171,34 @@ def _steps(model: ModelFinding, made: ModelTable, fit: MeasurementFit) -> tuple[
         return p, needs
     bounds = Bounds(made=replace(made, table=wider, covariates=covariates), fit=refit)
     return p, slope_of(bounds, "base_level", open_scale(model.estimates))
+
+
+def _free_means(made: ModelTable) -> list[Numbers]:
+    """What groups of adjacent steps above the first add to the model's means: an indicator of each, shape (K,).
+
+    One is left out where the others and the model make it up: where one order makes the position an intercept.
+    """
+    table, group = made.table, _step_groups(made)
+    held = [table.delta_q, *table.covariates.T]
+    held += [] if made.shows_both_orders else [np.ones(len(table))]
+    columns: list[Numbers] = []
+    for code in range(1, int(group.max()) + 1):
+        column = (group == code) * 1.0
+        if told_apart(column, [*held, *columns]):
+            columns.append(column)
+    return columns
+
+
+def _step_groups(made: ModelTable) -> Codes:
+    """The group of each kind's step, shape (K,), -1 at ΔQ 0: a step by itself, or 12 groups of about equal weight."""
+    delta_q = made.table.delta_q
+    above = delta_q > 0
+    steps, place = np.unique(delta_q[above], return_inverse=True)
+    group = np.arange(len(steps))
+    if len(steps) > MOST_STEP_GROUPS:
+        weight = np.bincount(place, weights=made.table.counts.sum(axis=0)[above])
+        middle = np.cumsum(weight) - weight / 2
+        _, group = np.unique(np.floor(middle / weight.sum() * MOST_STEP_GROUPS), return_inverse=True)
+    groups = np.full(len(delta_q), -1, dtype=np.int32)
+    groups[above] = group[place]
+    return groups

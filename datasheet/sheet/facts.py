@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from datasheet.analysis.diagnostics import MOST_STEP_GROUPS
 from datasheet.records import OUTCOMES
 from datasheet.sheet.formats import NO_NUMBER, count, counted, number, p_phrase, p_value, words
 
@@ -105,7 +106,8 @@ def model_checks(sheet: Sheet) -> tuple[str, ...]:
         checks.append(f"No lapses, by the likelihood ratio: {p_phrase(model['lapses_p'])}.")
     if model.get("steps_p") is not None:
         p = p_phrase(model["steps_p"])
-        checks.append(f"All quality steps worth the same, by F of the likelihood ratio on free means: {p}.")
+        groups = f"of each step, or of {MOST_STEP_GROUPS} groups of neighbours where there are more"
+        checks.append(f"All quality steps worth the same, by F of the likelihood ratio on free means {groups}: {p}.")
     return tuple(checks)
 
 

@@ -295,7 +295,8 @@ def test_the_same_sheet_gives_the_same_page() -> None:
 def test_the_models_own_checks_are_printed() -> None:
     page = render_html(sample("careful"))
     assert "The mode was found" in page
-    assert "All quality steps worth the same, by F of the likelihood ratio on free means: p =" in page
+    means = "free means of each step, or of 12 groups of neighbours where there are more"
+    assert f"All quality steps worth the same, by F of the likelihood ratio on {means}: p =" in page
     assert "No lapses, by the likelihood ratio: p =" in page
     assert "If 2% of calls were lapses: k " in page
 
