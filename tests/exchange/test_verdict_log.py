@@ -191,6 +191,28 @@ def test_readings_of_one_judge_keep_nothing_of_the_other(path: Path) -> None:
     assert (readings.stimulus.tolist(), readings.task.tolist(), readings.invalid.tolist()) == ([0], [0], [-1])
 
 
+@pytest.mark.parametrize("field", ["length_a", "length_b", "filler_b", "level_b"])
+def test_sizes_that_contradict_each_other_are_refused_with_their_lines(path: Path, field: str) -> None:
+    rows = [{**ROW, field: 10}, {**ROW, "pair": "q", field: 50}, {**ROW, "order": "ba", field: 50}]
+    fault = fault_of(path, *rows, {**ROW, "pair": "q", "order": "ba", field: 10})
+    assert f"lines 1 and 3 describe pair 'p1' differently ({field}): (10,) and (50,)" in fault
+    assert "the same two answers in both orders" in fault
+    # The first line that tells is the one that the others are held to.
+    fault = fault_of(path, ROW, {**ROW, "order": "ba", field: 50}, {**ROW, "repeat": 1, field: 10})
+    assert "lines 2 and 3 describe pair 'p1'" in fault
+
+
+def test_a_size_that_one_line_of_a_pair_leaves_out_contradicts_nothing(path: Path) -> None:
+    write_verdict_log(path, {}, [{**ROW, "length_a": 10}, {**ROW, "order": "ba"}])
+    assert read_verdict_log(path).readings.length_a.tolist() == [10, -1]
+
+
+def test_two_judges_may_count_tokens_of_their_own(path: Path) -> None:
+    counted = [{**ROW, "judge": judge, "length_a": tokens} for judge, tokens in (("one", 10), ("two", 12))]
+    write_verdict_log(path, {}, counted)
+    assert read_verdict_log(path, judge="two").readings.length_a.tolist() == [12]
+
+
 def test_the_first_line_is_checked_too(path: Path) -> None:
     assert "log.jsonl line 1: 'ties_allowed' should be true or false" in fault_of(path, header(ties_allowed="yes"), ROW)
 
