@@ -22,6 +22,9 @@ KNOWN_UNUSED = (
 )
 """Fields of the format that the analysis does not use."""
 
+_EQUAL = ("vacuum", "same_quality", "channel")
+"""Probes whose answers are of equal quality: a preference there is counted as one for nothing, or for the dose."""
+
 _ARM = re.compile(r"[A-Za-z0-9_-]{0,40}")
 _UNEXPLAINED = "unexplained"
 _SHARES = ("p_first", "p_tie", "p_second")
@@ -176,7 +179,7 @@ def _labels(given: Mapping[str, Any], where: str) -> LabelLogProbabilities | Non
 
 
 def _delta_q(given: Mapping[str, Any], probe: str, where: str) -> int | None:
-    """Quality steps of a row: as given, or from its levels; they must agree, and a ladder row needs them."""
+    """Quality steps of a row: as given, or from its levels; they must agree with each other and with the probe."""
     delta_q, level_a, level_b = given.get("delta_q"), given.get("level_a"), given.get("level_b")
     if level_a is not None and level_b is not None:
         if level_a < level_b:
@@ -187,6 +190,9 @@ def _delta_q(given: Mapping[str, Any], probe: str, where: str) -> int | None:
             raise VerdictLogError(f"{where}: delta_q {delta_q} is not level_a - level_b = {level_a - level_b}")
     if probe == "ladder" and not delta_q:
         raise VerdictLogError(f"{where}: a ladder row needs delta_q of 1 or more, found {delta_q!r}")
-    if probe == "same_quality" and delta_q:
-        raise VerdictLogError(f"{where}: a same_quality row has delta_q 0, found {delta_q}")
+    if probe in _EQUAL and delta_q:
+        raise VerdictLogError(
+            f"{where}: a {probe} row has delta_q 0, for its answers are of equal quality; found {delta_q}: pairs of "
+            "which one is better are of the probe ladder, in an arm of their own if they differ otherwise, too"
+        )
     return delta_q

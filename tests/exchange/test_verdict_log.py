@@ -158,6 +158,18 @@ def test_a_pair_has_one_dose(path: Path) -> None:
     assert "lines 1 and 2 describe pair 'p1' differently (probe, arm, task, delta_q, dose)" in fault
 
 
+@pytest.mark.parametrize("probe", ["vacuum", "same_quality", "channel"])
+@pytest.mark.parametrize("fields", [{"delta_q": 2}, {"level_a": 3, "level_b": 1}])
+def test_where_answers_are_of_equal_quality_none_may_be_better(path: Path, probe: str, fields: dict[str, int]) -> None:
+    """Else a judge that sees the better answer would be said to follow the dose, or nothing at all."""
+    better = {**ROW, "probe": probe, "arm": "hedging", "dose": 1, **fields}
+    said = f"line 2: a {probe} row has delta_q 0, for its answers are of equal quality; found 2"
+    assert said in fault_of(path, {**ROW, "pair": "q"}, better)
+    equal = {name: 2 * (name != "delta_q") for name in fields}
+    write_verdict_log(path, {}, [{**better, **equal}])
+    assert read_verdict_log(path).readings.delta_q.tolist() == [0]
+
+
 # Lines beside each other
 
 
