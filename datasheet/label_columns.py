@@ -44,7 +44,7 @@ class LabelColumns:
         if len({len(getattr(self, name)) for name in LABELS}) != 1:
             raise EstimationError("log-probabilities of labels need columns of one length")
         listed, known = np.array([self.first, self.tie, self.second]), ~np.isnan(self.floor)
-        if np.isnan(listed).any() or np.isinf(self.floor).any() or (self.mass > 1 + 2 * MASS_TOLERANCE).any():
+        if np.isnan(listed).any() or np.isinf(self.floor).any() or (self._sum > 1 + 2 * MASS_TOLERANCE).any():
             raise EstimationError("the probabilities of the labels of a reading are numbers and sum to at most 1")
         below = (listed > -np.inf) & ~(known & (listed >= self.floor - 2 * MASS_TOLERANCE))
         if below.any():
@@ -56,6 +56,11 @@ class LabelColumns:
     @property
     def mass(self) -> LogProbabilities:
         """Probability of any label, by reading, shape (n,): the rest went to tokens that are no verdict."""
+        return np.minimum(1.0, self._sum)
+
+    @property
+    def _sum(self) -> LogProbabilities:
+        """The same as it is summed, where rounding may carry it beyond 1."""
         return np.asarray(np.exp(np.logaddexp(np.logaddexp(self.first, self.tie), self.second)))
 
     @classmethod

@@ -66,8 +66,10 @@ def _length(value: Any, field: str, where: str) -> int | None:
 
 
 def _probability(value: Any, field: str, where: str) -> float | None:
-    if value is None or (isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1):
-        return value
+    if value is None:
+        return None
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1 + MASS_TOLERANCE:
+        return min(value, 1)
     raise VerdictLogError(f"{where}: {field!r} should be a probability from 0 to 1, found {value!r:.80}")
 
 
@@ -159,7 +161,8 @@ def _lacks_floor(given: Mapping[str, Any]) -> bool:
 def _labels(given: Mapping[str, Any], where: str) -> LabelLogProbabilities | None:
     """Log-probabilities of the labels where a row gives any; what it leaves out lies below p_floor.
 
-    Where a row gives all of them, or all of the probability, nothing lies below and p_floor may be absent.
+    Where a row gives all of them, or all of the probability, nothing lies below and p_floor may be absent. A sum that
+    rounding carried beyond 1 is scaled down to it.
     """
     shares = {field: given[field] for field in _SHARES if given.get(field)}
     floor = given.get("p_floor") or min(shares.values(), default=None)
@@ -167,15 +170,16 @@ def _labels(given: Mapping[str, Any], where: str) -> LabelLogProbabilities | Non
         return None
     total = sum(shares.values())
     if total > 1 + MASS_TOLERANCE:
-        raise VerdictLogError(f"{where}: {' + '.join(shares)} should be at most 1, found {total:.6g}")
+        raise VerdictLogError(f"{where}: {' + '.join(shares)} should be at most 1, found {total:.9g}")
     low = [field for field, share in shares.items() if share < floor * (1 - MASS_TOLERANCE)]
     if low:
         raise VerdictLogError(
             f"{where}: {low[0]!r} is {shares[low[0]]:.6g}, below p_floor {floor:.6g}, the smallest probability that "
             "was listed: leave out (or give as null) what was not listed"
         )
-    first, tie, second = (log(shares[field]) if field in shares else -inf for field in _SHARES)
-    return LabelLogProbabilities(first=first, tie=tie, second=second, floor=log(floor))
+    excess = log(max(1.0, total))
+    first, tie, second = (log(shares[field]) - excess if field in shares else -inf for field in _SHARES)
+    return LabelLogProbabilities(first=first, tie=tie, second=second, floor=log(floor) - excess)
 
 
 def _delta_q(given: Mapping[str, Any], probe: str, where: str) -> int | None:

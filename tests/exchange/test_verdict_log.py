@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from datasheet.analysis.characterise import characterise
 from datasheet.errors import VerdictLogError
 from datasheet.exchange.verdict_log import json_lines, read_verdict_log, write_verdict_log
 from datasheet.judge.http import BODY_LIMIT_BYTES
@@ -268,6 +269,38 @@ def test_probabilities_by_slot_are_read(path: Path) -> None:
     assert np.exp(readings.labels.second) == pytest.approx([0.2, 0, 0, 0, 0])
     assert np.exp(readings.labels.floor) == pytest.approx([0.1, 0.001, 0.25, 1, np.nan], nan_ok=True)
     assert not any("does not know" in note for note in readings.notes)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"p_first": 1.0000001},
+        {"p_first": 0.7000001, "p_tie": 0.1, "p_second": 0.2},
+        {"p_first": 0.9, "p_second": 0.1000001, "p_floor": 0.05},
+        {"p_first": 1 + 1e-7, "p_floor": 1 + 1e-7},
+        {"p_first": 1 / 3, "p_tie": 1 / 3, "p_second": 1 / 3 + 1e-12},
+    ],
+)
+def test_what_rounding_carried_beyond_1_is_1(path: Path, given: dict[str, float]) -> None:
+    """Not one label more likely than certain, nor a label mass above 1 on the sheet."""
+    rows = [{**ROW, "probe": "ladder", "delta_q": 1, "order": order, **given} for order in ("ab", "ba")]
+    write_verdict_log(path, {}, [{"p_floor": 0.001} | row for row in rows])
+    labels = read_verdict_log(path).readings.labels
+    assert labels is not None
+    assert (labels.mass <= 1).all()
+    assert labels.mass == pytest.approx(1, abs=1e-12)
+    mass = characterise(read_verdict_log(path).readings).estimates["label_mass"].estimate
+    assert mass == pytest.approx(1, abs=1e-12)
+    assert mass <= 1
+
+
+def test_more_than_rounding_explains_is_refused_in_digits_that_show_it(path: Path) -> None:
+    assert "'p_first' should be a probability from 0 to 1, found 1.000002" in fault_of(
+        path, {**ROW, "p_first": 1.000002}
+    )
+    given = {"p_first": 0.500001, "p_tie": 0.1, "p_second": 0.400001}
+    said = "line 1: p_first + p_tie + p_second should be at most 1, found 1.000002"
+    assert said in fault_of(path, {**ROW, **given})
 
 
 def test_probabilities_at_the_edge_of_rounding_are_taken(path: Path) -> None:
