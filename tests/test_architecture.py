@@ -9,7 +9,7 @@ import datasheet
 
 PACKAGE = Path(datasheet.__file__).parent
 BASE = {"readings", "label_columns", "records", "identity", "seeds", "config", "errors", "files", "resources"}
-BASE |= {"strict_json", "visible"}
+BASE |= {"strict_json", "visible", "p_values"}
 
 # What the modules of a room may import of our own, besides their own room.
 ALLOWED = {
@@ -20,7 +20,7 @@ ALLOWED = {
     "judge": BASE,
     "trials": {"judge.base", *BASE},
     "exchange": BASE,
-    "analysis": {"readings", "label_columns", "records", "seeds", "errors"},
+    "analysis": {"readings", "label_columns", "records", "seeds", "errors", "p_values"},
     "sheet": {"analysis", *BASE},
 }
 

@@ -23,6 +23,7 @@ from datasheet.analysis.model import NOT_CONVERGED, ModelFinding, open_scale, sl
 from datasheet.analysis.pair_table import ModelTable
 from datasheet.analysis.parameters import Parameters
 from datasheet.analysis.threads import one_thread
+from datasheet.p_values import p_phrase
 from datasheet.readings import Codes
 from datasheet.records import Estimate
 
@@ -93,12 +94,11 @@ class Diagnostics:
         best, p = self.likeliest_lapses, self.lapses_p
         if best is None or p is None or p >= _LAPSE_LEVEL:
             return ()
-        chance = "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
         most = best.lapse_rate == max(LAPSE_RATES)
         rate = f"{best.lapse_rate:.0%} or more" if most else f"about {best.lapse_rate:.0%}"
         return (
-            f"The readings fit better if {rate} of calls lapse into a verdict at random ({chance}). The joint model "
-            "holds lapses at 0, so that its thresholds are too high, and its resolution and stable correlation too "
+            f"The readings fit better if {rate} of calls lapse into a verdict at random ({p_phrase(p)}). The joint "
+            "model holds lapses at 0, so that its thresholds are too high, and its resolution and stable correlation too "
             "low, by as much as the line on the fit tells.",
         )
 

@@ -12,6 +12,7 @@ from typing import Literal
 
 from datasheet.analysis.intervals import ClusteredShare
 from datasheet.analysis.pairing_null import PairingNull
+from datasheet.p_values import p_phrase
 
 FlagState = Literal["raised", "cleared", "open", "not_applicable", "not_measured"]
 
@@ -20,8 +21,6 @@ MOST_CLUSTERS = {"task": 200, "pair": 2000}
 
 _FARTHEST = 500
 """Times the present number up to which is searched for what would decide."""
-
-_LEAST_P = 0.0001
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -267,23 +266,19 @@ def _stable_tests(null: PairingNull | None) -> str:
     """The tests that SCS must pass, in words."""
     if null is None:
         return ""
-    return f"SCS above random pairing {_p(null.p_pooled)}, among committed pairs {_p(null.p_stable)}"
+    return f"SCS above random pairing {p_phrase(null.p_pooled)}, among committed pairs {p_phrase(null.p_stable)}"
 
 
 def _slot_test(null: PairingNull | None) -> str:
     """The test that PFP must pass, in words."""
     if null is None:
         return ""
-    return "no same-slot pair" if null.p_slot is None else f"first-first against second-second {_p(null.p_slot)}"
+    return "no same-slot pair" if null.p_slot is None else f"first-first against second-second {p_phrase(null.p_slot)}"
 
 
 def _all_tests(null: PairingNull | None) -> str:
     """The tests that all must fail of noise, in words."""
-    return f"{_stable_tests(null)}, PFP {_p(null.p_positional)}; {_slot_test(null)}" if null is not None else ""
-
-
-def _p(p: float) -> str:
-    return f"p = {p:#.2g}" if p >= _LEAST_P else f"p < {_LEAST_P:.4f}"
+    return f"{_stable_tests(null)}, PFP {p_phrase(null.p_positional)}; {_slot_test(null)}" if null is not None else ""
 
 
 def _noisy(evidence: Evidence, limits: Limits) -> Flag:

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from datasheet.analysis.diagnostics import MOST_STEP_GROUPS
+from datasheet.p_values import p_phrase, p_value
 from datasheet.records import OUTCOMES
-from datasheet.sheet.formats import NO_NUMBER, count, counted, number, p_phrase, p_value, words
+from datasheet.sheet.formats import NO_NUMBER, count, counted, number, words
 
 Sheet = Mapping[str, Any]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 NO_NUMBER = "–"
-_LEAST_P = 0.0001
 
 
 def words(name: str) -> str:
@@ -17,19 +16,6 @@ def number(value: float | None, unit: str = "share") -> str:
         return NO_NUMBER
     whole = unit == "quality steps" and float(value).is_integer()
     return (f"{value:.0f}" if whole else f"{value:.3f}").replace("-", "−")
-
-
-def p_value(p: float | None) -> str:
-    """A p value with two significant digits; below 0.0001 it rests on a tail that no approximation reaches."""
-    if p is None:
-        return NO_NUMBER
-    return f"{p:#.2g}" if p >= _LEAST_P else f"< {_LEAST_P:.4f}"
-
-
-def p_phrase(p: float | None) -> str:
-    """The same in a sentence: "p = 0.012", "p < 0.0001"."""
-    text = p_value(p)
-    return f"p {text}" if text.startswith("<") else f"p = {text}"
 
 
 def count(value: int | None) -> str:

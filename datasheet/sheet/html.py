@@ -11,10 +11,11 @@ from markupsafe import Markup
 
 from datasheet.analysis.ladder import OPPOSED_ARMS, PREFIX_ARM, THRESHOLD_SHARE
 from datasheet.errors import RenderError
+from datasheet.p_values import p_phrase
 from datasheet.resources import templates_folder
 from datasheet.sheet import content, facts, figures
 from datasheet.sheet.catalogue import arm_in_words, length_unit_in_words
-from datasheet.sheet.formats import count, counted, number, p_value, percent, words
+from datasheet.sheet.formats import count, counted, number, percent, words
 from datasheet.sheet.glossary import further_glossary, glossary
 from datasheet.sheet.pulls import spectrum
 from datasheet.sheet.spectrum import spectrum_lines
@@ -68,7 +69,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {"words": words, "count": count, "counted": counted, "number": number}
-    environment.filters |= {"p_value": p_value, "percent": percent}
+    environment.filters |= {"p_phrase": p_phrase, "percent": percent}
     environment.filters["cut"] = lambda text, most: visible(text, most=most)
     return environment
 

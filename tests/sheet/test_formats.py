@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from datasheet.sheet.formats import count, counted, number, p_phrase, p_value, percent, words
+from datasheet.sheet.formats import count, counted, number, percent, words
 
 
 @pytest.mark.parametrize(
@@ -18,28 +18,6 @@ from datasheet.sheet.formats import count, counted, number, p_phrase, p_value, p
 )
 def test_a_quantity_in_its_unit(value: float | None, unit: str, printed: str) -> None:
     assert number(value, unit) == printed
-
-
-@pytest.mark.parametrize(
-    ("p", "printed"),
-    [
-        (0.1924, "0.19"),
-        (0.5, "0.50"),
-        (1.0, "1.0"),
-        (0.00015, "0.00015"),
-        (0.0213, "0.021"),
-        (9.63e-35, "< 0.0001"),
-        (0.0, "< 0.0001"),
-        (None, "–"),
-    ],
-)
-def test_p_values_have_two_significant_digits(p: float | None, printed: str) -> None:
-    assert p_value(p) == printed
-
-
-def test_p_values_in_a_sentence() -> None:
-    assert p_phrase(0.0213) == "p = 0.021"
-    assert p_phrase(3e-8) == "p < 0.0001"
 
 
 def test_counts_levels_and_names() -> None:
