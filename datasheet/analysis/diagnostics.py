@@ -98,8 +98,8 @@ class Diagnostics:
         rate = f"{best.lapse_rate:.0%} or more" if most else f"about {best.lapse_rate:.0%}"
         return (
             f"The readings fit better if {rate} of calls lapse into a verdict at random ({p_phrase(p)}). The joint "
-            "model holds lapses at 0, so that its thresholds are too high, and its resolution and stable correlation too "
-            "low, by as much as the line on the fit tells.",
+            "model holds lapses at 0, so that its thresholds are too high, and its resolution and stable correlation "
+            "too low, by as much as the line on the fit tells.",
         )
 
     def flagged(self, estimates: Mapping[str, Estimate]) -> dict[str, Estimate]:
