@@ -158,6 +158,8 @@ def _steps(model: ModelFinding, made: ModelTable, fit: MeasurementFit) -> tuple[
         centred = np.where(delta_q > 0, base - base[delta_q > 0].mean(), 0.0)
         columns.append(delta_q * centred)
         names.append("base_level")
+    if not columns:  # the model has a parameter for each mean already
+        return None, needs
     wider = made.table.with_covariates(np.column_stack([made.table.covariates, *columns]))
     extra = len(columns)
     start = np.concatenate([fit.theta[: 1 + len(made.covariates)], np.zeros(extra), fit.theta[-4:]])

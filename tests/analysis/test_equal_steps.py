@@ -92,3 +92,28 @@ def test_an_intercept_takes_a_degree_of_freedom(orders: Sequence[str], extra: in
     made = fine_ladder(2, top=5, orders=orders).made
     assert made is not None
     assert len(diagnostics._free_means(made)) == extra
+
+
+def test_where_the_model_has_a_parameter_for_each_mean_nothing_is_left_to_test() -> None:
+    """Three steps in one order, and lengths that go with them: resolution, position and length make up all means."""
+    rng = np.random.default_rng(0)
+    rows = [
+        ReadingRow(
+            stimulus=f"{task}-{delta_q}-{pair}",
+            probe="ladder",
+            arm="mine",
+            task=f"task{task}",
+            delta_q=delta_q,
+            order="ab",
+            outcome="first" if rng.random() < 0.5 + 0.1 * delta_q else "tie",
+            length_a=10 * delta_q**2,
+            length_b=10,
+        )
+        for task in range(10)
+        for delta_q in (1, 2, 3)
+        for pair in range(4)
+    ]
+    model = measure(Readings.from_rows(rows))
+    assert model.made is not None
+    assert model.made.covariates == ("length",)
+    assert diagnose(model).steps_p is None
