@@ -12,7 +12,7 @@ from datasheet.analysis.characterise import Characterisation, characterise
 from datasheet.analysis.ladder import NEEDS_BOTH_ORDERS
 from datasheet.analysis.presentations import orders_alike
 from datasheet.readings import ReadingRow, Readings
-from datasheet.records import Outcome
+from datasheet.records import LabelLogProbabilities, Outcome
 from datasheet.sheet.build import SheetContext, build_sheet
 from datasheet.sheet.content import sections
 
@@ -212,3 +212,34 @@ def test_a_channel_at_one_dose_and_in_one_order_is_not_told_from_the_slot(doses:
         assert slope.low < 0 < slope.high < 0.5
     else:
         assert (slope.status, slope.reason) == ("not_measured", NEEDS_BOTH_ORDERS)
+
+
+def soft_log(delta_qs: Sequence[int], k: float, b: float) -> Readings:
+    """Order ab of pairs whose labels are read out of the evidence on a logistic scale of 0.4 sd, ties beyond 0.5."""
+    rng = np.random.default_rng(0)
+    rows = []
+    for task in range(20):
+        for pair, delta_q in enumerate(delta_qs):
+            x = k * delta_q + b + rng.normal()
+            first, second = (1 / (1 + np.exp(-(sign * x - 0.5) / 0.4)) for sign in (1, -1))
+            shares = {"first": np.log(first), "tie": np.log(1 - first - second), "second": np.log(second)}
+            rows.append(
+                ReadingRow(
+                    stimulus=f"{task}-{pair}", probe="ladder", arm="prefix", task=f"task{task}", delta_q=delta_q,
+                    order="ab", outcome="tie" if abs(x) < 0.5 else "first" if x > 0 else "second",
+                    labels=LabelLogProbabilities(**shares, floor=-60.0),
+                )
+            )  # fmt: skip
+    return Readings.from_rows(rows)
+
+
+@pytest.mark.parametrize(("k", "b"), [(0.8, 0.3), (0.0, 3.0)])
+def test_soft_figures_of_one_order_hold_nothing_of_the_slot_either(k: float, b: float) -> None:
+    estimates = characterise(soft_log([1, 2, 3, 4, 5] * 3, k, b)).estimates
+    for key in ("position@soft", "threshold_75@soft"):
+        assert (estimates[key].status, estimates[key].reason) == ("not_measured", NEEDS_BOTH_ORDERS)
+    resolution = estimates["resolution@soft"]
+    assert resolution.low is not None
+    assert resolution.high is not None
+    assert resolution.low < k < resolution.high < k + 0.3
+    assert characterise(soft_log([3] * 9, k, b)).estimates["resolution@soft"].status == "undetermined"
