@@ -75,7 +75,7 @@ class Bounds:
         return self._mode([self.fit.theta])
 
     @cached_property
-    def _curvatures(self) -> Numbers:
+    def curvatures(self) -> Numbers:
         """Of the log posterior at the fit, shape (p,); 0 for what is fixed."""
         free = self.fit.free
         curvatures = np.zeros(len(free))
@@ -91,7 +91,7 @@ class Bounds:
             starts=starts,
             lapse_rate=self.fit.lapse_rate,
             without_prior=[name for name in (*self.edges, _SPREAD) if name not in held],
-            curvatures=self._curvatures,
+            curvatures=self.curvatures,
         )
 
     def _held(self, name: str, value: float) -> Mode:

@@ -18,7 +18,7 @@ from datasheet.analysis.bivariate import Numbers
 from datasheet.analysis.bounds import Bounds
 from datasheet.analysis.covariates import told_apart
 from datasheet.analysis.derived import threshold
-from datasheet.analysis.measurement import MeasurementFit, fit_measurement, measurement_mode
+from datasheet.analysis.measurement import MeasurementFit, Mode, fit_measurement, measurement_mode
 from datasheet.analysis.model import NOT_CONVERGED, ModelFinding, open_scale, slope_of
 from datasheet.analysis.pair_table import ModelTable
 from datasheet.analysis.parameters import Parameters
@@ -120,14 +120,30 @@ def diagnose(model: ModelFinding) -> Diagnostics:
         return Diagnostics(base_level_slope=Estimate.absent("not_measured", NEEDS_STEPS))
     with one_thread():
         known = "measured" in (model.estimates[key].status for key in ("resolution", "criterion"))
-        rates = LAPSE_RATES if known else ()
-        lapses = tuple(_lapses(model, model.made, model.fit, lapse_rate) for lapse_rate in rates)
+        lapses = _lapses(model, model.made, model.fit) if known else ()
         steps_p, base_slope = _steps(model, model.made, model.fit)
     return Diagnostics(base_level_slope=base_slope, lapses=lapses, steps_p=steps_p)
 
 
-def _lapses(model: ModelFinding, made: ModelTable, fit: MeasurementFit, lapse_rate: float) -> Lapses:
-    mode = measurement_mode(made.table, made.covariates, fixed=model.fixed, starts=[fit.theta], lapse_rate=lapse_rate)
+def _lapses(model: ModelFinding, made: ModelTable, fit: MeasurementFit) -> tuple[Lapses, ...]:
+    """The model at each rate, its search begun where that of the rate before ended."""
+    curvatures = None if model.bounds is None else model.bounds.curvatures
+    found, theta = [], fit.theta
+    for lapse_rate in LAPSE_RATES:
+        mode = measurement_mode(
+            made.table,
+            made.covariates,
+            fixed=model.fixed,
+            starts=[theta],
+            lapse_rate=lapse_rate,
+            curvatures=curvatures,
+        )
+        found.append(_at_rate(model, made, fit, mode, lapse_rate))
+        theta = mode.theta
+    return tuple(found)
+
+
+def _at_rate(model: ModelFinding, made: ModelTable, fit: MeasurementFit, mode: Mode, lapse_rate: float) -> Lapses:
     found = Parameters.from_vector(mode.theta, lapse_rate=lapse_rate)
     values = {
         "resolution": found.resolution,
