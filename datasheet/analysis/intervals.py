@@ -8,13 +8,14 @@ simulation at 10 clusters it covers .93 to .98 where a percentile bootstrap over
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import sqrt
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri, stdtrit
 
+from datasheet.analysis.beta_binomial import beta_binomial_quantiles
 from datasheet.records import Estimate
 
 Numbers = npt.NDArray[np.float64]
@@ -59,6 +60,8 @@ class ClusteredShare:
         Clusters with any reading. Where every cluster holds one reading at most, the readings are independent.
     design_effect
         Variance between clusters over that of independent readings; 1 at a share of 0 or 1, where it is undefined.
+    counts
+        Successes and sizes of the clusters, shape (2, G), for the interval beside the default; None where not kept.
     """
 
     share: float
@@ -66,6 +69,7 @@ class ClusteredShare:
     n_clusters: int
     design_effect: float
     independent: bool
+    counts: Numbers | None = field(default=None, compare=False, repr=False)
 
     @property
     def n_effective(self) -> float:
@@ -82,6 +86,17 @@ class ClusteredShare:
     def interval(self, confidence_level: float = CONFIDENCE_LEVEL) -> tuple[float, float] | None:
         """Two-sided limits, or None with a single cluster, which tells nothing of the spread between clusters."""
         return self._limits((1 - confidence_level) / 2)
+
+    def beta_binomial(self, confidence_level: float = CONFIDENCE_LEVEL) -> tuple[float, float] | None:
+        """Equal-tailed posterior limits of beta-binomial clusters; a share of 0 or 1 lies within them.
+
+        None with a single cluster, or without counts. Of independent readings these are the limits of a beta posterior.
+        """
+        if self.n_clusters < 2 or self.counts is None:
+            return None
+        tail = (1 - confidence_level) / 2
+        low, high = beta_binomial_quantiles(self.counts[0], self.counts[1], (tail, 1 - tail))
+        return (0.0 if self.share == 0 else low), (1.0 if self.share == 1 else high)
 
     def lower(self, confidence_level: float = CONFIDENCE_LEVEL) -> float:
         """One-sided lower limit; 0, which bounds nothing, with a single cluster."""
@@ -149,4 +164,13 @@ def clustered_share(successes: Numbers, sizes: Numbers, *, least_design_effect: 
     independent = n_clusters > 1 and bool(sizes.max() <= 1 + _ROUNDING)
     if independent and least_design_effect == 1.0:
         design_effect = 1.0
-    return ClusteredShare(share=share, n=n, n_clusters=n_clusters, design_effect=design_effect, independent=independent)
+    # Rounding aside, a cluster has from none to all of its readings.
+    counts = np.stack([np.clip(successes, 0.0, sizes), sizes])
+    return ClusteredShare(
+        share=share,
+        n=n,
+        n_clusters=n_clusters,
+        design_effect=design_effect,
+        independent=independent,
+        counts=np.where(np.abs(counts - counts.round()) < _ROUNDING, counts.round(), counts),
+    )

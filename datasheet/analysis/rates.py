@@ -42,6 +42,8 @@ class Rates:
     ----------
     estimates
         By key, in the order of the sheet.
+    headline
+        Shares by key whose limits are given in a second way too; only those that were measured.
     steps
         Ladder shares by arm and ΔQ.
     dark
@@ -55,6 +57,7 @@ class Rates:
     """
 
     estimates: Estimates
+    headline: dict[str, ClusteredShare]
     steps: tuple[LadderStep, ...]
     dark: ClusteredShare | None
     pairs: SwapPairs
@@ -247,6 +250,17 @@ def _missing(readings: Readings, pairs: SwapPairs) -> dict[str, MissingBounds]:
     return {key: bound for key, bound in bounds.items() if bound is not None}
 
 
+def _headline(
+    readings: Readings, pairs: SwapPairs, steps: tuple[LadderStep, ...], dark: ClusteredShare | None
+) -> dict[str, ClusteredShare]:
+    names = ("stable_cross_sensitivity", "positional_false_preference")
+    shares = {"dark_current": dark if readings.ties_allowed else None} | {name: pairs.share(name) for name in names}
+    prefix = {step.delta_q: step.p_correct for step in steps if step.arm == ladder.PREFIX_ARM}
+    shares |= {f"p_correct_{delta_q}": prefix.get(delta_q) for delta_q in PROTOCOL_STEPS}
+    shares["invalid_rate"] = validity.invalid_share(readings)
+    return {key: share for key, share in shares.items() if share is not None}
+
+
 def _arms_shown(rungs: Readings) -> tuple[str, ...]:
     """The prefix arm, and as many others as a sheet shows."""
     others = [arm for arm in rungs.arm_names if arm != ladder.PREFIX_ARM]
@@ -278,6 +292,7 @@ def rates_of(readings: Readings) -> Rates:
         estimates |= {key: Estimate.absent("not_applicable", NO_TIES) for key in tie_keys}
     return Rates(
         estimates=estimates,
+        headline=_headline(readings, pairs, steps, dark),
         steps=steps,
         dark=dark,
         pairs=pairs,

@@ -79,6 +79,10 @@ def build_sheet(
             ],
         },
         "characteristics": [characteristic(key, estimate, scope) for key, estimate in found.estimates.items()],
+        "clustered_rates": [
+            _clustered_rate(share, found.estimates[key]) | {"key": key, "symbol": define(key, scope).symbol}
+            for key, share in found.rates.headline.items()
+        ],
         "curves": {
             "ladder": [_curve_point(step) for step in found.rates.steps],
             "model": _model_curve(found.model),
@@ -149,6 +153,24 @@ def _limits_of(share: ClusteredShare) -> dict[str, Any]:
         "share": share.share,
         "low": interval[0] if interval else None,
         "high": interval[1] if interval else None,
+    }
+
+
+def _clustered_rate(share: ClusteredShare, estimate: Estimate) -> dict[str, Any]:
+    """A share with its default limits and, beside them, those of beta-binomial clusters."""
+    beside = share.beta_binomial() or (None, None)
+    return {
+        "estimate": share.share,
+        "n": round(share.n),
+        "n_clusters": estimate.n_clusters,
+        "design_effect": share.design_effect,
+        "n_effective": share.n_effective,
+        "low": estimate.low,
+        "high": estimate.high,
+        "beta_binomial_low": beside[0],
+        "beta_binomial_high": beside[1],
+        "confidence_level": CONFIDENCE_LEVEL,
+        "reason": estimate.reason,
     }
 
 

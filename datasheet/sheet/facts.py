@@ -132,6 +132,19 @@ def hypothesis_rows(sheet: Sheet) -> tuple[tuple[str, str, str, str], ...]:
     return tuple(rows)
 
 
+def clustered_rate_rows(sheet: Sheet) -> tuple[tuple[str, str, str, str, str, str], ...]:
+    """The headline rates: symbol, rate, design effect, effective n, default limits, beta-binomial limits."""
+    rows = []
+    for rate in sheet["clustered_rates"]:
+        default, beside = (
+            NO_NUMBER if rate[low] is None else f"{number(rate[low])}–{number(rate[high])}"
+            for low, high in (("low", "high"), ("beta_binomial_low", "beta_binomial_high"))
+        )
+        effect, n_effective = f"{rate['design_effect']:.2f}", f"{rate['n_effective']:,.1f}"
+        rows.append((rate["symbol"], number(rate["estimate"]), effect, n_effective, default, beside))
+    return tuple(rows)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BudgetTable:
     """The budgets of win rates side by side.

@@ -117,6 +117,7 @@ def _parts(sheet: Mapping[str, Any]) -> dict[str, Any]:
         "spectrum": pulls,
         "spectrum_svg": Markup(spectrum_lines(pulls)) if pulls else None,
         "hypotheses": facts.hypothesis_rows(sheet),
+        "clustered_rates": facts.clustered_rate_rows(sheet),
         "model_checks": facts.model_checks(sheet),
         "budget": facts.budget_table(sheet),
         "unstable": facts.unstable_rows(sheet),

@@ -390,3 +390,33 @@ def test_numbers_are_in_one_style(name: str) -> None:
     text = Page(render_html(sample(name))).text
     assert not re.search(r"(?<![\w.])\.\d", text)
     assert not re.search(r"(?<![\w.])\d(\.\d+)?e-?\d", text)
+
+
+@pytest.mark.parametrize("name", ["careful", "taskless"])
+def test_headline_rates_have_a_second_interval_beside_the_default(name: str) -> None:
+    sheet = sample(name)
+    rates = {rate["key"]: rate for rate in sheet["clustered_rates"]}
+    rows = {row["key"]: row for row in sheet["characteristics"]}
+    expected = {"dark_current", "stable_cross_sensitivity", "positional_false_preference", "invalid_rate"}
+    assert set(rates) == expected | {f"p_correct_{step}" for step in range(1, 6)}
+    page = Page(render_html(sheet)).text
+    for key, rate in rates.items():
+        assert [rate[field] for field in ("estimate", "low", "high", "n", "n_clusters")] == [
+            rows[key][field] for field in ("estimate", "low", "high", "n", "n_clusters")
+        ]
+        assert rate["beta_binomial_low"] <= rate["estimate"] <= rate["beta_binomial_high"]
+        assert rate["n_effective"] == pytest.approx(rate["n"] / rate["design_effect"], abs=1)
+        assert f"{rate['beta_binomial_low']:.3f}–{rate['beta_binomial_high']:.3f}" in page
+    assert "flags rest on the default" in page
+
+
+def test_a_single_task_has_neither_interval() -> None:
+    rates = make_sheet(tasks=1, arms=())["clustered_rates"]
+    limits = ("low", "high", "beta_binomial_low", "beta_binomial_high")
+    assert rates
+    assert all(rate[field] is None for rate in rates for field in limits)
+    assert all("one task" in rate["reason"] for rate in rates)
+
+
+def test_a_rate_that_the_prompt_fixes_has_no_second_interval() -> None:
+    assert "dark_current" not in {rate["key"] for rate in sample("never_tie")["clustered_rates"]}
