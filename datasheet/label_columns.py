@@ -15,6 +15,8 @@ LogProbabilities = npt.NDArray[np.float64]
 
 MASS_TOLERANCE = 1e-6
 """How far rounding may carry probabilities beyond their limits."""
+PRINTED_TOLERANCE = 0.02
+"""How far it may carry the sum of three that were written with two digits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -27,6 +27,8 @@ _EDGES = {"position": (-8.0, 8.0), "log_criterion": (-6.0, log(8.0))}
 """Beyond what readings can tell apart: 8 standard deviations, or a tie band of a four-hundredth of one."""
 _LARGEST_MEAN = 40.0
 """Evidence, in standard deviations, that the longest step or largest covariate makes at the edge of its slope."""
+_NO_JUDGES_MEAN = 10.0
+"""Evidence beyond which a limit on the far side of 0 says nothing of a slope."""
 _SPREAD = "log_task_spread"
 _LOOSE = 0.5
 """A half width, in sd of evidence or log c, from which priors may matter: they are 2 to 5 wide."""
@@ -183,6 +185,13 @@ class Bounds:
 
         return float(brentq(beyond, inside, outside, xtol=_LEAST_STEP))
 
+    def _says_nothing(self, name: str, low: float | None, high: float | None) -> bool:
+        """Whether limits are open, or only tell a slope from one that makes more evidence than any judge has."""
+        if name in _EDGES or (low is not None and high is not None):
+            return low is None and high is None
+        farthest = _NO_JUDGES_MEAN / _LARGEST_MEAN * self.edges[name][1]
+        return (low is None or low < -farthest) and (high is None or high > farthest)
+
     def stated(self, name: str, estimate: Estimate) -> Estimate:
         """An estimate as it is, or with limits from its profile, or bounded on one side, or undetermined.
 
@@ -194,7 +203,7 @@ class Bounds:
         shown = exp if name == "log_criterion" else float
         low, high = (self.limit(name, side) for side in (-1, 1))
         method = f"joint model, profile likelihood, {Uncertainty(fit=self.fit).distribution}"
-        if low is None and high is None:
+        if self._says_nothing(name, low, high):
             return Estimate.absent("undetermined", "the readings leave it open on both sides", n=self.fit.n_pairs)
         if low is not None and high is not None:
             wide = (*estimate.flags, "wide")

@@ -22,6 +22,8 @@ LENGTHS = (LENGTH, FILLER)
 
 LENGTH_UNIT = 100.0
 _FILLED_ARMS = ("filled_even", "filled_longer")
+_FEW_PAIRS = 10
+"""Of fewer that differ, one may well hold the most."""
 _LEAST_DIFFERENCE = 1e-6  # of the largest: what rounding may leave of a difference that the others explain
 
 
@@ -95,6 +97,37 @@ def covariates_of(pairs: Readings) -> tuple[tuple[str, ...], Numbers]:
     names = (*(name for name in LENGTHS if name in told), *doses, *({CHANNEL_INTERCEPT} & told.keys()))
     columns = [(told | doses)[name] for name in names]
     return names, np.column_stack(columns) if columns else np.zeros((len(pairs), 0))
+
+
+def like_length(pairs: Readings, names: Sequence[str]) -> bool:
+    """Whether a ladder of these pairs can't tell quality from length, by the names of the covariates.
+
+    Its answers differ in length, or do not say that they don't, and length is no covariate.
+    """
+    rungs = pairs.of_probe("ladder")
+    alike = _lengths_known(rungs) & (rungs.length_a == rungs.length_b)
+    return LENGTH not in names and not bool(alike.all())
+
+
+def _untypical(pairs: Readings, names: Sequence[str], covariates: Numbers) -> list[tuple[str, str, float]]:
+    """What one pair alone holds more than half of: the covariate, the pair, and its share of the sum of squares."""
+    found = []
+    for name, column in zip(names, covariates.T, strict=True):
+        squares = column**2
+        most, differ = int(squares.argmax()), int((squares > 0).sum())
+        if differ > _FEW_PAIRS and squares[most] > squares.sum() / 2:
+            pair = pairs.stimulus_ids[pairs.stimulus[most]]
+            found.append((name, pair, float(squares[most] / squares.sum())))
+    return found
+
+
+def untypical_notes(pairs: Readings, names: Sequence[str], covariates: Numbers) -> tuple[str, ...]:
+    """On pairs that outweigh all others in a covariate, shape (n, m), as a mistyped length does."""
+    return tuple(
+        f"The pair {pair!r:.60} alone holds {share:.1%} of what the pairs differ by in {name.replace('_', ' ')}: the "
+        "slope of it rests on that pair, and the resolution with it. Is its value right?"
+        for name, pair, share in _untypical(pairs, names, covariates)
+    )
 
 
 def like_position(pairs: Readings, names: Sequence[str], covariates: Numbers) -> tuple[str, ...]:

@@ -43,7 +43,7 @@ NEEDS_PAIRS = "needs valid readings of ladder or same-quality pairs"
 NEEDS_LADDER = "needs the ladder probe"
 NOT_CONVERGED = "the fit of the joint model did not converge"
 CONFOUNDED = ("confounded_with_length",)
-NEEDS_DOSES = "needs the channel probe (design full)"
+NEEDS_DOSES = "needs the channel probe, with doses above 0 (design full)"
 _PRIOR_LIMITED = 0.8
 """A posterior this near to its prior's width says little that the prior did not."""
 
@@ -162,12 +162,13 @@ def _estimates(made: ModelTable, bounds: Bounds, empirical: Estimate | None) -> 
     estimates["criterion"] = bounds.stated("log_criterion", criterion)
     resolution = estimates["resolution"]
     if made.has_ladder:
-        confounded = CONFOUNDED if made.prefix_only else ()
+        confounded = CONFOUNDED if made.like_length else ()
         resolution = bounds.stated("resolution", uncertainty.linear("resolution", *confounded))
         estimates |= _of_quality(made, uncertainty, resolution, empirical)
     if made.has_both_orders:
-        flags = _prior_limited(bounds.fit, "logit_correlation")
-        estimates["stable_correlation"] = uncertainty.transformed("logit_correlation", back_to_share, *flags)
+        estimates["stable_correlation"] = _beyond_its_prior(
+            bounds.fit, "logit_correlation", uncertainty.transformed("logit_correlation", back_to_share)
+        )
     else:
         estimates["stable_correlation"] = Estimate.absent("not_measured", NEEDS_BOTH_ORDERS)
     if made.shows_both_orders:
@@ -217,7 +218,7 @@ def _of_quality(
 ) -> dict[str, Estimate]:
     """What the ladder tells: resolution, thresholds, noise in quality steps, and how tasks differ."""
     fit = uncertainty.fit
-    confounded = CONFOUNDED if made.prefix_only else ()
+    confounded = CONFOUNDED if made.like_length else ()
     curves = {"threshold_75": p_correct, "threshold_75_marginal": p_correct_marginal, "fc75": without_criterion}
     supported = empirical is not None and empirical.status == "bounded" and empirical.high == 1
     estimates = {"resolution": resolution}
@@ -236,8 +237,10 @@ def _of_quality(
     )
     estimates |= {key: _flagged(estimates[key], *confounded) for key in curves}
     if "log_task_spread" in fit.names and fit.free[fit.names.index("log_task_spread")]:
-        flags = _prior_limited(fit, "log_task_spread")
-        estimates["task_spread"] = uncertainty.transformed("log_task_spread", exp, *flags, highest=_HIGHEST_LOG_SPREAD)
+        spread = uncertainty.transformed("log_task_spread", exp, highest=_HIGHEST_LOG_SPREAD)
+        estimates["task_spread"] = _unless_measured(fit, "resolution", resolution) or _beyond_its_prior(
+            fit, "log_task_spread", spread
+        )
     else:
         estimates["task_spread"] = Estimate.absent("not_measured", "needs at least two tasks, by name")
     return estimates
@@ -314,10 +317,14 @@ def _flagged(estimate: Estimate, *flags: str) -> Estimate:
     return replace(estimate, flags=tuple(dict.fromkeys((*estimate.flags, *flags))))
 
 
-def _prior_limited(fit: MeasurementFit, name: str) -> tuple[str, ...]:
+def _beyond_its_prior(fit: MeasurementFit, name: str, estimate: Estimate) -> Estimate:
+    """An estimate, where the readings tell more of it than its prior did."""
     index = fit.names.index(name)
-    posterior_sd = float(np.sqrt(fit.covariance[index, index]))
-    return ("prior_limited",) if posterior_sd > _PRIOR_LIMITED * PRIOR_SDS[name] else ()
+    if sqrt(fit.covariance[index, index]) > _PRIOR_LIMITED * PRIOR_SDS[name]:
+        return Estimate.absent(
+            "undetermined", "the readings tell little more of it than the model's prior", n=fit.n_pairs
+        )
+    return estimate
 
 
 def _notes(made: ModelTable, fit: MeasurementFit) -> list[str]:

@@ -60,7 +60,9 @@ def _of_share(key: str, share: ClusteredShare | None, limit: float) -> Hypothesi
 
 
 def _of_parameter(key: str, model: ModelFinding, value: float, alternative: Alternative) -> Hypothesis:
-    return Hypothesis(key=key, null_value=value, alternative=alternative, p=parameter_p(model, key, value, alternative))
+    known = model.estimates[key].status in ("measured", "bounded")
+    p = parameter_p(model, key, value, alternative) if known else None
+    return Hypothesis(key=key, null_value=value, alternative=alternative, p=p)
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:

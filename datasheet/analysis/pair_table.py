@@ -7,9 +7,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from datasheet.analysis.bivariate import Numbers
-from datasheet.analysis.covariates import LENGTHS, covariates_of, like_position, with_known_lengths, wording_note
+from datasheet.analysis.covariates import (
+    LENGTHS,
+    covariates_of,
+    like_length,
+    like_position,
+    untypical_notes,
+    with_known_lengths,
+    wording_note,
+)
 from datasheet.analysis.evidence import MISSING, PairTable
-from datasheet.analysis.ladder import PREFIX_ARM
 from datasheet.analysis.length_bins import binned_lengths
 from datasheet.analysis.presentations import clusters
 from datasheet.readings import UNKNOWN, Readings
@@ -26,8 +33,8 @@ class ModelTable:
         Names of the table's covariates.
     like_position
         Those of them that these pairs can't tell from the position.
-    prefix_only
-        The ladder has the prefix arm alone, where length grows with quality.
+    like_length
+        The ladder can't tell quality from length.
     has_ladder, has_both_orders, has_tasks
         Whether the pairs differ in quality, come in both orders, and name their tasks.
     shows_both_orders
@@ -41,7 +48,7 @@ class ModelTable:
     table: PairTable
     covariates: tuple[str, ...]
     like_position: tuple[str, ...]
-    prefix_only: bool
+    like_length: bool
     has_ladder: bool
     has_both_orders: bool
     shows_both_orders: bool
@@ -59,11 +66,6 @@ def model_rows(readings: Readings) -> tuple[Readings, tuple[str, ...]]:
     parts = (readings.of_probe("ladder"), readings.of_probe("same_quality", "same_subset"), dosed(readings))
     mask = np.isin(readings.stimulus, np.concatenate([part.stimulus for part in parts]))
     return with_known_lengths(readings.where(mask & readings.valid))
-
-
-def prefix_only(readings: Readings) -> bool:
-    """Whether the ladder has the prefix arm alone, where length grows with quality."""
-    return set(readings.of_probe("ladder").arm_names) == {PREFIX_ARM}
 
 
 def dosed(readings: Readings) -> Readings:
@@ -113,12 +115,12 @@ def model_table(readings: Readings) -> ModelTable | None:
         table=table.with_covariates(table.covariates[:, :-1]),
         covariates=names,
         like_position=() if len(np.unique(rows.order)) > 1 else like_position(pairs, names, covariates),
-        prefix_only=prefix_only(rows),
+        like_length=like_length(pairs, names),
         has_ladder=bool((delta_q > 0).any()),
         has_both_orders=bool(((contents["ab"] != MISSING) & (contents["ba"] != MISSING)).any()),
         shows_both_orders=len(np.unique(rows.order)) > 1,
         has_tasks=len(np.unique(rows.task[rows.task != UNKNOWN])) > 1,
         base_level=table.covariates[:, -1],
         within_bins=binned.within,
-        notes=(*notes, *wording_note(names)),
+        notes=(*notes, *wording_note(names), *untypical_notes(pairs, names, covariates)),
     )

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
-from datasheet.analysis.covariates import covariates_of
+from datasheet.analysis.covariates import covariates_of, like_length
 from datasheet.analysis.ladder import NEEDS_BOTH_ORDERS
-from datasheet.analysis.pair_table import model_rows, prefix_only
+from datasheet.analysis.model import CONFOUNDED
+from datasheet.analysis.pair_table import model_rows
 from datasheet.analysis.presentations import clusters
 from datasheet.analysis.soft import SoftMeasurement, soft_measurement, weighted_median
 from datasheet.analysis.soft_agreement import DISAGREE_FLAG, LabelAgreement, label_agreement
@@ -37,7 +38,7 @@ def soft_characteristics(readings: Readings) -> SoftFinding:
     if readings.labels is None or rows.labels is None or np.isnan(rows.labels.floor).all():
         return SoftFinding()
     agreement = label_agreement(rows.labels, outcome=rows.outcome, order=rows.order)
-    _, covariates = covariates_of(rows)
+    names, covariates = covariates_of(rows)
     found = soft_measurement(
         rows.labels,
         delta_q=np.maximum(rows.delta_q, 0),
@@ -48,7 +49,7 @@ def soft_characteristics(readings: Readings) -> SoftFinding:
         ties_allowed=rows.ties_allowed,
     )
     return SoftFinding(
-        figures=_figures(rows, found, agreement),
+        figures=_figures(rows, found, agreement, confounded=CONFOUNDED if like_length(rows, names) else ()),
         descriptions={
             "label_mass": _label_mass(readings, readings.labels),
             "label_agreement": _agreed(agreement),
@@ -64,7 +65,9 @@ def _weights(rows: Readings) -> npt.NDArray[np.float64]:
     return np.asarray(1 / calls[place])
 
 
-def _figures(rows: Readings, found: SoftMeasurement, agreement: LabelAgreement) -> dict[str, Estimate]:
+def _figures(
+    rows: Readings, found: SoftMeasurement, agreement: LabelAgreement, *, confounded: tuple[str, ...]
+) -> dict[str, Estimate]:
     unseen = (
         {}
         if len(np.unique(rows.order)) > 1
@@ -80,7 +83,6 @@ def _figures(rows: Readings, found: SoftMeasurement, agreement: LabelAgreement) 
     if agreement.mixed_up:
         return dict.fromkeys(figures, Estimate.absent("undetermined", agreement.mixed_up, n=found.n_calls))
     disagree = (DISAGREE_FLAG,) if agreement.disagrees else ()
-    confounded = ("confounded_with_length",) if prefix_only(rows) else ()
     return {
         key: replace(
             estimate,

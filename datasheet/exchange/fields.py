@@ -8,7 +8,7 @@ from math import inf, log
 from typing import Any
 
 from datasheet.errors import VerdictLogError
-from datasheet.label_columns import MASS_TOLERANCE
+from datasheet.label_columns import MASS_TOLERANCE, PRINTED_TOLERANCE
 from datasheet.records import ORDERS, OUTCOMES, PROBES, LabelLogProbabilities
 
 DEFAULT_ARM = {"ladder": "prefix", "same_quality": "same_subset"}
@@ -54,6 +54,8 @@ def _boolean(value: Any, field: str, where: str) -> bool | None:
 def _whole(value: Any, field: str, where: str) -> int | None:
     if value is None or (type(value) is int and 0 <= value < 2**31):
         return value
+    if type(value) is float and 0 <= value < 2**31 and value.is_integer():
+        return int(value)
     raise VerdictLogError(f"{where}: {field!r} should be a whole number of 0 or more, found {value!r:.80}")
 
 
@@ -162,15 +164,18 @@ def _labels(given: Mapping[str, Any], where: str) -> LabelLogProbabilities | Non
     """Log-probabilities of the labels where a row gives any; what it leaves out lies below p_floor.
 
     Where a row gives all of them, or all of the probability, nothing lies below and p_floor may be absent. A sum that
-    rounding carried beyond 1 is scaled down to it.
+    rounding carried beyond 1, to two digits at the worst, is scaled down to it.
     """
     shares = {field: given[field] for field in _SHARES if given.get(field)}
     floor = given.get("p_floor") or min(shares.values(), default=None)
     if floor is None:
         return None
     total = sum(shares.values())
-    if total > 1 + MASS_TOLERANCE:
-        raise VerdictLogError(f"{where}: {' + '.join(shares)} should be at most 1, found {total:.9g}")
+    if total > 1 + PRINTED_TOLERANCE:
+        raise VerdictLogError(
+            f"{where}: {' + '.join(shares)} should be at most 1 (or {1 + PRINTED_TOLERANCE:g} by rounding), found "
+            f"{total:.9g}"
+        )
     low = [field for field, share in shares.items() if share < floor * (1 - MASS_TOLERANCE)]
     if low:
         raise VerdictLogError(

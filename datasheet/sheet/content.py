@@ -32,8 +32,9 @@ SECTION_TITLES = {
 }
 
 _REMARKS = {
-    "confounded_with_length": "Confounded with length: on the prefix arm alone the better answer is the longer one "
-    "too, so that a judge that only likes length reads the same. The phrasing and filler arms tell the two apart.",
+    "confounded_with_length": "Confounded with length: the better answer is the longer one too, as on the prefix arm "
+    "alone, or lengths are not known, so that a judge that only likes length reads the same. The phrasing and filler "
+    "arms tell the two apart.",
     "confounded_with_position": "Confounded with position: of one order alone, where a judge that only likes the slot "
     "of the better answer reads the same. The other order of the same pairs tells the two apart.",
     "extrapolated": "Extrapolated: lies beyond the steps that were measured.",

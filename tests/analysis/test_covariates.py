@@ -175,3 +175,34 @@ def test_a_difference_that_others_explain_is_none_whatever_its_size() -> None:
     assert names_of(readings) == ("length",)
     few = with_column(standard(), "length_a", np.maximum(standard().length_b, 0) + standard().filler_b)
     assert names_of(few) == ("length",)  # length and filler are one and the same difference
+
+
+def in_arm(name: str, **lengths: int) -> Readings:
+    """A ladder of one arm whose better answer is 15 words longer a step, read by a judge that loves length."""
+    log = shown("paper")
+    columns = log.to_columns() | {"length_a": 30 + 15 * np.maximum(log.delta_q, 0), "length_b": np.full(len(log), 30)}
+    judged = answered(Readings.from_columns(columns), OBSERVERS["length-lover"], 0.0, np.random.default_rng(3))
+    told = judged.to_columns() | {key: np.full(len(log), value) for key, value in lengths.items()}
+    return Readings.from_columns(told | {"arms": [name if arm == "prefix" else arm for arm in log.arms]})
+
+
+@pytest.mark.parametrize("arm", ["prefix", "human"])
+@pytest.mark.parametrize("lengths", [{}, {"length_a": UNKNOWN, "length_b": UNKNOWN}])
+def test_what_length_may_have_made_is_flagged_whatever_the_arm_is_called(arm: str, lengths: dict[str, int]) -> None:
+    resolution = finding(in_arm(arm, **lengths)).estimates["resolution"]
+    assert resolution.estimate == pytest.approx(0.6, abs=0.15), "the judge sees no quality at all"
+    assert "confounded_with_length" in resolution.flags
+
+
+def test_answers_of_one_length_are_not_confounded_with_it() -> None:
+    assert finding(in_arm("human", length_a=50, length_b=50)).estimates["resolution"].flags == ()
+
+
+def test_a_pair_that_outweighs_all_others_is_named() -> None:
+    """A length with a digit too many, or some: the slope, and with it the resolution, rest on that pair."""
+    log = standard()
+    wrong = np.where(log.stimulus == 7, 50_000, log.length_a)
+    (note,) = (note for note in finding(with_column(log, "length_a", wrong)).notes if "alone holds" in note)
+    assert repr(log.stimulus_ids[7]) in note
+    assert "in length" in note
+    assert not any("alone holds" in note for note in finding(log).notes)

@@ -15,6 +15,7 @@ from datasheet.analysis.model import ModelFinding
 from datasheet.analysis.multiplicity import Hypothesis, confirmatory_family, holm, neutral_criterion
 from datasheet.analysis.point_null import share_p
 from datasheet.analysis.profile import Limits
+from datasheet.records import Estimate
 
 LIMITS = Limits()
 KEYS = ("dark_current", "stable_cross_sensitivity", "positional_false_preference", "resolution", "criterion")
@@ -49,12 +50,25 @@ def family(
     stable: ClusteredShare | None = None,
     positional: ClusteredShare | None = None,
     fit: MeasurementFit | None = None,
+    told: bool = True,
 ) -> dict[str, Hypothesis]:
-    found = confirmatory_family(
-        dark=dark, stable=stable, positional=positional, model=ModelFinding(estimates={}, fit=fit), limits=LIMITS
-    )
+    known = Estimate(estimate=0.5, low=0.4, high=0.6)
+    unknown = Estimate.absent("undetermined", "the readings leave it open")
+    estimates = dict.fromkeys(KEYS[-2:], known if told and fit is not None else unknown)
+    model = ModelFinding(estimates=estimates, fit=fit)
+    found = confirmatory_family(dark=dark, stable=stable, positional=positional, model=model, limits=LIMITS)
     assert tuple(hypothesis.key for hypothesis in found) == KEYS
     return {hypothesis.key: hypothesis for hypothesis in found}
+
+
+def test_what_the_readings_leave_undetermined_is_out_of_the_family() -> None:
+    """Else it would weigh on the others: a p of 1 that no readings could have made smaller is no test."""
+    fit = fitted(k=0.6, u_k=0.1, c=0.5, u_log_c=0.2)
+    found = family(dark=share(0.2), fit=fit, told=False)
+    assert (found["resolution"].p, found["criterion"].p) == (None, None)
+    assert found["dark_current"].adjusted_p == found["dark_current"].p
+    told = family(dark=share(0.2), fit=fit)
+    assert told["dark_current"].adjusted_p > told["dark_current"].p  # type: ignore[operator]
 
 
 @given(

@@ -113,3 +113,14 @@ def test_one_task_says_nothing_of_others() -> None:
     statuses = {key: alone.estimates[key].status for key in ("threshold_75", "fc75", "noise_equivalent_delta_q")}
     assert set(statuses.values()) == {"undetermined"}, statuses
     assert alone.budgets == ()
+
+
+def test_a_bound_that_no_judge_could_break_is_none() -> None:
+    """Doses that always win, and nothing at dose 0: their wording may be liked or not."""
+    log = structure("full")
+    hedged = (log.probe == PROBES.index("channel")) & (log.arm == log.arms.index("hedging"))
+    dosed = log.where(hedged & (log.dose > 0))
+    always = Readings.from_columns(dosed.to_columns() | {"outcome": np.where(dosed.order == 0, 0, 2)})
+    estimates = measure(always).estimates
+    for key in ("channel_intercept", "channel_slope@hedging"):
+        assert estimates[key].status in ("undetermined", "not_measured") or abs(estimates[key].low or 0.0) < 10, key

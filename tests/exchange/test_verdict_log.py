@@ -298,9 +298,26 @@ def test_more_than_rounding_explains_is_refused_in_digits_that_show_it(path: Pat
     assert "'p_first' should be a probability from 0 to 1, found 1.000002" in fault_of(
         path, {**ROW, "p_first": 1.000002}
     )
-    given = {"p_first": 0.500001, "p_tie": 0.1, "p_second": 0.400001}
-    said = "line 1: p_first + p_tie + p_second should be at most 1, found 1.000002"
+    given = {"p_first": 0.521, "p_tie": 0.1, "p_second": 0.400001}
+    said = "line 1: p_first + p_tie + p_second should be at most 1 (or 1.02 by rounding), found 1.021001"
     assert said in fault_of(path, {**ROW, **given})
+
+
+@pytest.mark.parametrize("given", [(0.934, 0.034, 0.033), (0.33, 0.34, 0.34), (0.5, 0.4, 0.115)])
+def test_probabilities_written_with_few_digits_are_scaled_to_one(path: Path, given: tuple[float, float, float]) -> None:
+    path.write_text(json.dumps({**ROW, **dict(zip(("p_first", "p_tie", "p_second"), given, strict=True))}))
+    labels = read_verdict_log(path).readings.labels
+    assert labels is not None
+    assert labels.mass == pytest.approx(1, abs=1e-12)
+    assert np.exp(labels.first[0] - labels.second[0]) == pytest.approx(given[0] / given[2])
+
+
+def test_whole_numbers_may_be_written_with_a_point(path: Path) -> None:
+    """As tables of numbers are exported; 2.5 steps are none."""
+    rung = {**ROW, "probe": "ladder", "delta_q": 2.0}
+    path.write_text(json.dumps(rung))
+    assert read_verdict_log(path).readings.delta_q.tolist() == [2]
+    assert "'delta_q' should be a whole number of 0 or more, found 2.5" in fault_of(path, {**rung, "delta_q": 2.5})
 
 
 def test_probabilities_at_the_edge_of_rounding_are_taken(path: Path) -> None:
@@ -316,7 +333,7 @@ def test_probabilities_at_the_edge_of_rounding_are_taken(path: Path) -> None:
         ({"p_tie": 1.01}, "'p_tie' should be a probability from 0 to 1"),
         ({"p_second": True}, "'p_second' should be a probability"),
         ({"p_floor": "low"}, "'p_floor' should be a probability"),
-        ({"p_first": 0.8, "p_second": 0.3}, "p_first + p_second should be at most 1, found 1.1"),
+        ({"p_first": 0.8, "p_second": 0.3}, "p_first + p_second should be at most 1 (or 1.02 by rounding), found 1.1"),
         ({"p_first": 0.9, "p_tie": 0.001, "p_floor": 0.01}, "'p_tie' is 0.001, below p_floor 0.01"),
     ],
 )

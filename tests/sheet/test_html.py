@@ -307,7 +307,10 @@ def test_the_spectrum_stands_with_the_model_and_names_what_is_not_in_it(render: 
     assert text.index("Joint model") < text.index("Cross-sensitivity: what moves this judge") < text.index("Δ*75 pop")
     assert "in quality steps: the first slot against a neutral one, 100 words of length or filler" in text
     assert "Not measured: filler (cost). Reason: needs arms with filler." in text
-    assert "Not measured: all nuisance channels. Reason: needs the channel probe (design full)." in text
+    assert (
+        "Not measured: all nuisance channels. Reason: needs the channel probe, with doses above 0 (design full)."
+        in text
+    )
     unclear = Page(render(sample("careful"))).text
     assert "besides quality, in sd of evidence" in unclear
     assert "Not in quality steps: the resolution is not clearly apart from 0" in unclear

@@ -14,7 +14,7 @@ from datasheet.sheet.pulls import spectrum
 from datasheet.sheet.scope import scope_of
 
 UNCLEAR = Estimate.absent("undetermined", "the resolution is not clearly apart from 0, so a ratio to it is unbounded")
-NO_CHANNELS = Estimate.absent("not_measured", "needs the channel probe (design full)")
+NO_CHANNELS = Estimate.absent("not_measured", "needs the channel probe, with doses above 0 (design full)")
 
 
 def measured(estimate: float, half: float = 0.1) -> Estimate:
@@ -50,7 +50,9 @@ def test_without_the_channel_probe_the_channels_are_named_with_what_they_need() 
     found = spectrum(standard())
     assert found is not None
     assert [pull.name for pull in found.pulls] == ["position", "length", "filler (cost)"]
-    assert found.absences == (("not measured", "all nuisance channels", "needs the channel probe (design full)"),)
+    assert found.absences == (
+        ("not measured", "all nuisance channels", "needs the channel probe, with doses above 0 (design full)"),
+    )
 
 
 def test_what_has_no_number_is_named_by_status_and_reason() -> None:
