@@ -12,10 +12,10 @@ from typing import Any
 from datasheet.config import Config, JudgeEntry
 from datasheet.errors import UsageError
 from datasheet.judge.base import Judge
-from datasheet.judge.http import server_url
 from datasheet.judge.openai import OpenAIJudge
 from datasheet.judge.settings import OPENAI, SIMULATED, check_settings
 from datasheet.judge.simulated import OBSERVERS, Dials, SimulatedJudge, observer
+from datasheet.judge.urls import server_url
 from datasheet.records import Lexicon
 
 DEFAULT_JUDGE = "sim:careful"

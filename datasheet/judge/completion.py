@@ -23,7 +23,7 @@ class EmptyReplyError(ValueError):
     """A completion without any reply, for no reason that the server gives."""
 
 
-def read_completion(document: object, *, latency_s: float = 0.0) -> Reply:
+def read_completion(document: object) -> Reply:
     """The reply in the first choice of a chat completion.
 
     Reasoning is kept apart from the text. A reply that was cut off, filtered or refused before its first word is a
@@ -58,7 +58,6 @@ def read_completion(document: object, *, latency_s: float = 0.0) -> Reply:
         reasoning=_string(message.get("reasoning_content")) or _string(message.get("reasoning")),
         prompt_tokens=_count(tokens.get("prompt_tokens")),
         completion_tokens=_count(tokens.get("completion_tokens")),
-        latency_s=latency_s,
         model=_string(completion.get("model")),
         fingerprint=_string(completion.get("system_fingerprint")),
         logprobs=first_token_logprobs(choice.get("logprobs")),

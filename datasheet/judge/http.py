@@ -3,34 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-import base64
 import errno
-import html
-import ipaddress
-import math
 import os
-import re
 import ssl
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from email.utils import parsedate_to_datetime
-from urllib.parse import quote
 from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
+from multidict import CIMultiDict
 from yarl import URL
 
-from datasheet.errors import PermanentJudgeError, TransientJudgeError, UsageError
+from datasheet.errors import PermanentJudgeError, TransientJudgeError
+from datasheet.judge.headers import BEARER, checked_headers
+from datasheet.judge.scrubbing import Scrubber
+from datasheet.judge.tls import Tls
+from datasheet.judge.urls import is_loopback, server_url, shown, url_secrets, visible
 
 BODY_LIMIT_BYTES = 8_000_000
-SHOWN_CHARACTERS = 200
-
-# A shorter key ("EMPTY", "none", "x") is a dummy for a server that asks for none; honest replies may hold such words.
-_SECRET_CHARACTERS = 8
-_LONGEST_HOST = 253
-_LABEL = re.compile(r"[A-Za-z0-9_-]{1,63}")
-_SECRET_QUERY = re.compile(r"key|token|secret|sig|auth|pass|code", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,15 +56,30 @@ class Endpoint:
         Seconds for one call, counted from when it is sent and not from when it queues for a connection.
     connections
         Calls in flight at most; the others queue.
+    key_header
+        Name of the header that holds the key, where it is not ``Authorization: Bearer KEY``.
+    headers
+        Further headers of every call. Their values are shown nowhere, and none of them may be a key's.
+    tls
+        How the server's certificate is checked.
 
     Raises
     ------
     UsageError
-        The URL is not one that can be called.
+        The URL is not one that can be called, or a header or a TLS option can't be used.
     """
 
     def __init__(
-        self, *, base_url: str, call_path: str, api_key_env: str | None, timeout_s: float, connections: int
+        self,
+        *,
+        base_url: str,
+        call_path: str,
+        api_key_env: str | None,
+        timeout_s: float,
+        connections: int,
+        key_header: str = BEARER,
+        headers: Mapping[str, str] | None = None,
+        tls: Tls | None = None,
     ) -> None:
         base = server_url(base_url)
         assert base.host is not None
@@ -82,14 +88,25 @@ class Endpoint:
         self.call_url = self.url(call_path)
         self.has_key = False
         self.api_key_env = api_key_env
-        self.loopback = _is_loopback(base.host)
+        self.loopback = is_loopback(base.host)
         self.proxy_variable = ""
+        self._key_header = key_header
+        self._headers = checked_headers(headers or {}, key_header)
+        self._tls = tls or Tls()
+        self._tls_context = self._tls.context() if tls else None
         self._timeout = aiohttp.ClientTimeout(total=timeout_s)
         self._connections = connections
         self._proxy: str | None = None
-        self._secrets: tuple[re.Pattern[str], ...] = ()
+        self.scrub = Scrubber()
         self._slots = asyncio.Semaphore(connections)
         self._session: aiohttp.ClientSession | None = None
+
+    @property
+    def provenance(self) -> dict[str, str]:
+        """Where calls go, without user, key or query, and all that is unusual about the way."""
+        facts = {"url": shown(self.base), "api_key_env": self.api_key_env or ""}
+        unusual = {"headers": ", ".join(sorted(self._headers)), "tls": self._tls.described}
+        return facts | {name: value for name, value in unusual.items() if value}
 
     def url(self, path: str) -> URL:
         """The URL of a path below the base, query and all."""
@@ -107,16 +124,18 @@ class Endpoint:
         key = os.environ.get(self.api_key_env, "") if self.api_key_env else ""
         self._check_key(key)
         self.has_key = bool(key)
-        self._secrets = _secret_patterns(key, self.base)
+        self.scrub = Scrubber([key, *url_secrets(self.base)])
         self._proxy, self.proxy_variable = (None, "") if self.loopback else _proxy_for(self.base)
-        headers = {"Content-Type": "application/json", "Accept": "application/json", "User-Agent": "judge-datasheet"}
+        headers = CIMultiDict({"Content-Type": "application/json", "Accept": "application/json"})
+        headers["User-Agent"] = "judge-datasheet"
+        headers.update(self._headers)
         if key:
-            headers["Authorization"] = f"Bearer {key}"
+            headers[self._key_header] = f"Bearer {key}" if self._key_header == BEARER else key
         # The slots hold back what is too much: a wait inside aiohttp's own pool would count as part of the call.
         self._slots = asyncio.Semaphore(self._connections)
         # trust_env stays off because it also lets a ~/.netrc replace the key; the proxy is looked up here instead.
         self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=0),
+            connector=aiohttp.TCPConnector(limit=0, ssl=self._tls_context or True),
             cookie_jar=aiohttp.DummyCookieJar(),
             headers=headers,
             timeout=self._timeout,
@@ -159,12 +178,6 @@ class Endpoint:
             status=response.status, headers=response.headers, text=text, latency_s=time.perf_counter() - sent_s
         )
 
-    def scrub(self, text: str) -> str:
-        """The text with the key and the URL's secrets taken out, in whatever spelling a server echoed them."""
-        for secret in self._secrets:
-            text = secret.sub("[key]", text)
-        return text
-
     def through_proxy(self) -> str:
         """A few words for an error message where a proxy stood between, else nothing."""
         return f", sent through the proxy that {self.proxy_variable} names" if self._proxy else ""
@@ -185,69 +198,6 @@ class Endpoint:
                 f"that no HTTP header can carry (at position {position + 1} of {len(key)}): set it to the key alone",
                 kind="key",
             )
-
-
-def server_url(text: str) -> URL:
-    """The URL of a server, from what a user wrote.
-
-    Raises
-    ------
-    UsageError
-        It is none that can be called; the message holds no secret of it.
-    """
-    text = text.strip()
-    try:
-        url = URL(text)
-        addressed = url.scheme in ("http", "https") and _is_host(url.raw_host or "") and url.port
-    except ValueError:
-        addressed = False
-    if not addressed or not text.isprintable() or set(text) & set(' \\"<>'):
-        raise UsageError(
-            f"a judge's URL starts with http:// or https:// and names a host, as in http://127.0.0.1:8000/v1; "
-            f"found {visible(_without_secrets(text))!r}"
-        )
-    return url
-
-
-def _is_host(name: str) -> bool:
-    """Whether a host can be looked up: an IPv6 address, or labels of 1 to 63 characters."""
-    labels = name.removesuffix(".").split(".")
-    return len(name) <= _LONGEST_HOST and (":" in name or all(_LABEL.fullmatch(label) for label in labels))
-
-
-def shown(url: URL) -> str:
-    """A URL as people may see it: no user, no password, no query, no fragment."""
-    return str(url.with_user(None).with_query(None).with_fragment(None))
-
-
-def visible(text: str, limit: int = SHOWN_CHARACTERS) -> str:
-    """The beginning of an untrusted text on one line: control, bidi and line characters as escapes."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text[:limit])
-
-
-def retry_after_s(headers: Mapping[str, str]) -> float | None:
-    """Seconds that a server asks to wait: ``retry-after-ms``, or ``Retry-After`` as a number or an HTTP date.
-
-    None where it says nothing, nothing readable, or a time that has passed.
-    """
-    for name, per_second in (("retry-after-ms", 1000.0), ("Retry-After", 1.0)):
-        asked = headers.get(name)
-        if asked is None:
-            continue
-        try:
-            wait_s = float(asked) / per_second
-        except ValueError:
-            wait_s = _seconds_until(asked)
-        if math.isfinite(wait_s) and wait_s >= 0:
-            return wait_s
-    return None
-
-
-def _seconds_until(http_date: str) -> float:
-    try:
-        return parsedate_to_datetime(http_date).timestamp() - time.time()
-    except (TypeError, ValueError, OverflowError):
-        return math.nan
 
 
 async def _read(response: aiohttp.ClientResponse) -> bytes | None:
@@ -294,40 +244,3 @@ def _proxy_for(base: URL) -> tuple[str | None, str]:
             kind="proxy",
         )
     return proxy, variable
-
-
-def _is_loopback(host: str) -> bool:
-    """Whether a host is this machine (0.0.0.0, on which servers say they listen, included)."""
-    name = host.rstrip(".").lower()
-    if name == "localhost" or name.endswith(".localhost"):
-        return True
-    try:
-        address = ipaddress.ip_address(name)
-    except ValueError:
-        return False
-    return address.is_loopback or address.is_unspecified
-
-
-def _secret_patterns(key: str, base: URL) -> tuple[re.Pattern[str], ...]:
-    """What finds the key, the password or a key in the URL's query in any spelling in which a server may echo it."""
-    secrets = [key, base.password or "", *(value for name, value in base.query.items() if _SECRET_QUERY.search(name))]
-    if base.user is not None:
-        secrets.append(base64.b64encode(f"{base.user}:{base.password or ''}".encode()).decode())
-    return tuple(
-        re.compile("".join(map(_spellings, secret))) for secret in secrets if len(secret) >= _SECRET_CHARACTERS
-    )
-
-
-def _spellings(character: str) -> str:
-    """A pattern for a character as it is, percent-encoded, or escaped in JSON or HTML."""
-    if character.isalnum() or character in "-_.":
-        return re.escape(character)
-    code, percent = ord(character), quote(character, safe="")
-    spelled = {character, f"\\{character}", percent, percent.lower(), html.escape(character), f"&#{code};"}
-    spelled |= {f"\\u{code:04x}", f"\\u{code:04X}"}
-    return f"(?:{'|'.join(map(re.escape, sorted(spelled, key=len, reverse=True)))})"
-
-
-def _without_secrets(text: str) -> str:
-    """A malformed URL without what stands before an @ or after a question mark."""
-    return re.split(r"[?#]", text)[0].rpartition("@")[2]

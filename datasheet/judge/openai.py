@@ -2,39 +2,29 @@
 
 from __future__ import annotations
 
-import difflib
-import json
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Literal
 
-from yarl import URL
-
-from datasheet.errors import PermanentJudgeError, TransientJudgeError, UsageError
+from datasheet.errors import UsageError
 from datasheet.identity import canonical_json
-from datasheet.judge.api_error import ApiError, read_error
-from datasheet.judge.completion import EmptyReplyError, OddBodyError, read_completion
-from datasheet.judge.http import Answer, Endpoint, retry_after_s, shown, visible
+from datasheet.judge.completion import read_completion
+from datasheet.judge.headers import BEARER
+from datasheet.judge.http import Endpoint
+from datasheet.judge.model_server import ModelServer, RefusedFieldError
+from datasheet.judge.tls import Tls
+from datasheet.judge.urls import shown
 from datasheet.records import Reply, Request
 
 JsonMode = Literal["off", "json_object", "json_schema"]
 
-PREFLIGHT_TIMEOUT_S = 5.0
-
 _CHAT = "/chat/completions"
-_OFFERED_SHOWN = 8
-_OLLAMA_PORT = 11434
-_MAX_TOKENS_FIELDS = ("max_tokens", "max_completion_tokens")
+# The two names of one limit, each with the other that a server may want instead.
+_MAX_TOKENS_FIELDS = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
 # Fields with a setting of their own, and two that would change the shape of the reply.
 _OWN_FIELDS = {"model", "messages", "temperature", "seed", "response_format", "logprobs", "top_logprobs", "n", "stream"}
-# Truncated prompts show in the token count alone. Ordinary prose has 4 to 5 characters a token, the longest-worded
-# languages and code with deep indents up to 6 or so; above 8 the model can't have seen the whole text. Servers that cut
-# do so at 2,048 tokens and more, so that a prompt below 8 times that is never suspected for its odd characters.
-_MOST_CHARACTERS_PER_TOKEN = 8
-_LEAST_CUT_TOKENS = 2_000
-_STATUS_KINDS = {408: "timeout", 409: "server_error", 425: "server_error", 429: "rate_limit"}
 _SETTINGS = {
-    "temperature": "leave the judge's temperature unset",
+    "temperature": 'leave the judge\'s temperature unset (temperature = "unset" in a datasheet.toml)',
     "seed": "leave the judge's seed unset",
     "max_tokens": 'set the judge\'s max_tokens_field = "max_completion_tokens", or a smaller max_tokens',
     "max_completion_tokens": 'set the judge\'s max_tokens_field = "max_tokens", or a smaller max_tokens',
@@ -77,6 +67,8 @@ class OpenAIJudge:
         Attempts in flight at most.
     start_hint
         What to do where no server answers, for the error message.
+    key_header, headers, tls
+        As for :class:`~datasheet.judge.http.Endpoint`.
     extra_body
         Further fields of the request. They are part of the judge's identity and are printed: never put a key here.
 
@@ -104,6 +96,9 @@ class OpenAIJudge:
         system_role: Literal["system", "merge"] = "system",
         timeout_s: float = 120.0,
         connections: int = 64,
+        key_header: str = BEARER,
+        headers: Mapping[str, str] | None = None,
+        tls: Tls | None = None,
         extra_body: Mapping[str, object] | None = None,
         start_hint: str = "",
     ) -> None:
@@ -123,7 +118,6 @@ class OpenAIJudge:
         if temperature is not None:
             temperature = float(temperature)  # 0 and 0.0 are the same instrument
         self._model = model
-        self._start_hint = start_hint
         self._seed = seed
         self._max_tokens = max_tokens
         self._max_tokens_field = max_tokens_field
@@ -145,12 +139,28 @@ class OpenAIJudge:
             self._fixed_fields["temperature"] = temperature
         self._logprobs = logprobs
         self._fixed_fields |= extra
-        self._endpoint = Endpoint(
-            base_url=base_url, call_path=_CHAT, api_key_env=api_key_env, timeout_s=timeout_s, connections=connections
+        endpoint = Endpoint(
+            base_url=base_url,
+            call_path=_CHAT,
+            api_key_env=api_key_env,
+            timeout_s=timeout_s,
+            connections=connections,
+            key_header=key_header,
+            headers=headers,
+            tls=tls,
+        )
+        self._server = ModelServer(
+            endpoint,
+            model=model,
+            read=read_completion,
+            field_hints=_SETTINGS,
+            other_field_hint=_EXTRA_SETTING,
+            roles_hint="" if self._merges else 'set the judge\'s system_role = "merge"',
+            start_hint=start_hint,
         )
 
     def __repr__(self) -> str:
-        return f"OpenAIJudge(model={self._model!r}, base_url={shown(self._endpoint.base)!r})"
+        return f"OpenAIJudge(model={self._model!r}, base_url={shown(self._server.endpoint.base)!r})"
 
     @property
     def model(self) -> str:
@@ -165,49 +175,30 @@ class OpenAIJudge:
     @property
     def provenance(self) -> Mapping[str, str]:
         """Where the judge was asked: a URL without user, key or query, and the name of the key's variable."""
-        return {"url": shown(self._endpoint.base), "api_key_env": self._endpoint.api_key_env or ""}
+        return self._server.endpoint.provenance
 
     async def open(self) -> None:
-        """Read the key, make the connections, and ask the server for its models.
-
-        Servers without a list of models are taken as they are.
-
-        Raises
-        ------
-        PermanentJudgeError
-            Nothing answers, the key is refused, or the model is not among those offered.
-        """
-        await self._endpoint.open()
-        try:
-            await self._preflight()
-        except BaseException:
-            await self.close()
-            raise
+        """As :meth:`ModelServer.open`."""
+        await self._server.open()
 
     async def close(self) -> None:
         """Give back connections."""
-        await self._endpoint.close()
+        await self._server.close()
 
     async def ask(self, request: Request) -> Reply:
-        """One attempt at one call.
+        """As :meth:`ModelServer.ask`.
 
-        A prompt that the server filters or that is too long for the model gives an empty reply with that finish
-        reason: it is a datum of this stimulus, not a failure of the judge.
-
-        Raises
-        ------
-        TransientJudgeError
-            ``kind`` is rate_limit, server_error, timeout, connection, bad_body or empty.
-        PermanentJudgeError
-            ``kind`` is auth, quota, roles, parameter, redirect, not_found or refused.
+        A server that wants the limit of tokens under its other name, and says so, is given it from then on: it is the
+        same limit. Nothing else is adapted, since any other change would make another instrument.
         """
-        body = self._body(request)
-        answer = await self._endpoint.send("POST", self._endpoint.call_url, content=json.dumps(body).encode())
-        document = _document(answer.text)
-        error = read_error(document)
-        if error is None and 200 <= answer.status < 300:
-            return self._reply(document, answer)
-        return self._unread(error or ApiError(message=answer.text), answer, body.keys() - {"model", "messages"})
+        sent = self._max_tokens_field
+        try:
+            return await self._server.ask(self._body(request))
+        except RefusedFieldError as refused:
+            if refused.field != sent or _MAX_TOKENS_FIELDS[sent] not in refused.reason:
+                raise
+        self._max_tokens_field = _MAX_TOKENS_FIELDS[sent]
+        return await self._server.ask(self._body(request))
 
     def _body(self, request: Request) -> dict[str, object]:
         messages = [{"role": role, "content": text} for role, text in request.messages]
@@ -227,125 +218,6 @@ class OpenAIJudge:
             body["response_format"] = {"type": "json_schema", "json_schema": named}
         return body
 
-    def _reply(self, document: object, answer: Answer) -> Reply:
-        try:
-            return read_completion(document, latency_s=answer.latency_s)
-        except EmptyReplyError as error:
-            raise TransientJudgeError(
-                f"{self._answered(answer)} ({error})", kind="empty", status=answer.status
-            ) from None
-        except OddBodyError as error:
-            raise TransientJudgeError(
-                f"{self._answered(answer)} ({error})", kind="bad_body", status=answer.status
-            ) from None
-
-    def _unread(self, error: ApiError, answer: Answer, sent: Collection[str]) -> Reply:
-        """What an error stands for: a datum of this stimulus, a reason to try again, or the end of the run."""
-        succeeded = 200 <= answer.status < 300
-        status = error.status or answer.status if succeeded else answer.status
-        about_request = succeeded or status in (400, 403, 413, 422, 500)
-        if about_request and error.meaning in ("content_filter", "context_length"):
-            return Reply(text="", finish_reason=error.meaning, latency_s=answer.latency_s)
-        permanent = self._permanent(error, answer, status, sent)
-        if permanent is not None:
-            raise permanent
-        kind = _STATUS_KINDS.get(status, "server_error")
-        if status < 300:
-            kind = {"rate_limit": "rate_limit", "overloaded": "server_error"}.get(error.meaning, "bad_body")
-        raise TransientJudgeError(
-            self._answered(answer), kind=kind, status=answer.status, retry_after_s=retry_after_s(answer.headers)
-        )
-
-    def _permanent(
-        self, error: ApiError, answer: Answer, status: int, sent: Collection[str]
-    ) -> PermanentJudgeError | None:
-        """The error that stops the run, with what to do about it; None where another attempt may succeed."""
-        kind, hint = "", ""
-        refused = error.refused_field(sent) if status in (400, 422, 500, 501) else ""
-        if status == 402 or error.meaning == "quota":
-            kind, hint = "quota", "the account has no credit left: add some, then run the same command again"
-        elif status in (401, 403):
-            return self._denied(answer, self._endpoint.call_url)
-        elif status in (400, 422, 500) and error.meaning == "roles" and not self._merges:
-            kind, hint = "roles", 'this model takes no system message: set the judge\'s system_role = "merge"'
-        elif refused:
-            kind, hint = "parameter", f"{refused} is not taken: {_SETTINGS.get(refused, _EXTRA_SETTING)}"
-        elif 300 <= status < 400:
-            kind, hint = "redirect", _redirect_hint(answer.headers.get("Location", ""))
-        elif status in (404, 405):
-            kind, hint = "not_found", f"check the URL and that this server has the model {self._model}"
-        elif 400 <= status < 500 and status not in _STATUS_KINDS:
-            kind, hint = "refused", "the server takes no such request: see what it says, and the judge's settings"
-        return (
-            PermanentJudgeError(f"{self._answered(answer)}; {hint}", kind=kind, status=answer.status) if kind else None
-        )
-
-    def _denied(self, answer: Answer, url: URL) -> PermanentJudgeError:
-        variable = self._endpoint.api_key_env
-        if variable is None:
-            hint = (
-                "this server wants a key, and none is bound to it: bind the environment variable that holds it to this "
-                "host under [keys] in your own datasheet.toml (`datasheet init --user`)"
-            )
-        elif self._endpoint.has_key:
-            hint = f"the key in {variable} is not accepted: set {variable} to one that may use {self._model}"
-        else:
-            hint = f"no key was sent: set the environment variable {variable}"
-        return PermanentJudgeError(f"{self._answered(answer, url)}; {hint}", kind="auth", status=answer.status)
-
-    def _answered(self, answer: Answer, url: URL | None = None) -> str:
-        body = visible(answer.text.strip()) or "(an empty body)"
-        where = shown(url or self._endpoint.call_url)
-        return f"{where} answered HTTP {answer.status}{self._endpoint.through_proxy()}: {body}"
-
-    async def _preflight(self) -> None:
-        url = self._endpoint.url("/models")
-        try:
-            answer = await self._endpoint.send("GET", url, timeout_s=PREFLIGHT_TIMEOUT_S)
-        except TransientJudgeError as error:
-            if error.kind == "bad_body":
-                return
-            usual = f"start a server, for example `vllm serve {self._model}`" if self._endpoint.loopback else "check it"
-            if f":{_OLLAMA_PORT}/" in shown(url):
-                usual = "start it with `ollama serve`"
-            raise PermanentJudgeError(
-                f"{error}: {self._start_hint or usual}, or name another judge with `--judge openai:MODEL@URL` or in a "
-                "datasheet.toml",
-                kind="unreachable",
-            ) from None
-        if answer.status in (401, 403):
-            raise self._denied(answer, url)
-        offered = _offered(_document(answer.text)) if answer.status == 200 else []
-        if offered and not any(_same_model(self._model, name) for name in offered):
-            likeliest = sorted(
-                offered, key=lambda name: difflib.SequenceMatcher(None, name, self._model).ratio(), reverse=True
-            )
-            names = ", ".join(visible(name) for name in likeliest[:_OFFERED_SHOWN])
-            more = ", …" if len(offered) > _OFFERED_SHOWN else ""
-            raise PermanentJudgeError(
-                f"{shown(url)} does not offer the model {self._model}; name one of the {len(offered)} that it offers: "
-                f"{names}{more}",
-                kind="model",
-            )
-
-
-def looks_truncated(prompt_characters: int, prompt_tokens: int | None) -> bool:
-    """Whether a server seems to have cut a long prompt in silence: it counts too few tokens for its characters.
-
-    A cut to half and less is found; a smaller one can't be told from a text of long words.
-    """
-    if prompt_tokens is None or prompt_characters < _LEAST_CUT_TOKENS * _MOST_CHARACTERS_PER_TOKEN:
-        return False
-    return prompt_tokens * _MOST_CHARACTERS_PER_TOKEN < prompt_characters
-
-
-def _document(text: str) -> object:
-    """The JSON of a body, or None: also where it is nested too deeply to be one of ours."""
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-
 
 def _merged(messages: list[dict[str, str]]) -> list[dict[str, str]]:
     """The messages with every system text put in front of the first of the user."""
@@ -358,28 +230,6 @@ def _merged(messages: list[dict[str, str]]) -> list[dict[str, str]]:
         return [{"role": "user", "content": "\n\n".join(system)}, *others]
     others[at] = {"role": "user", "content": "\n\n".join([*system, others[at]["content"]])}
     return others
-
-
-def _offered(document: object) -> list[str]:
-    """Names of a list of models; nothing where it is malformed or empty, which many servers' lists are."""
-    listed = document.get("data") if isinstance(document, dict) else None
-    if not isinstance(listed, list):
-        return []
-    return [entry["id"] for entry in listed if isinstance(entry, dict) and isinstance(entry.get("id"), str)]
-
-
-def _same_model(asked: str, offered: str) -> bool:
-    """Whether a server that lists one name would take the other: tags and folders may be left out."""
-    return offered in (asked, f"{asked}:latest", asked.partition(":")[0]) or offered.endswith(f"/{asked}")
-
-
-def _redirect_hint(location: str) -> str:
-    try:
-        target = URL(location)
-        host = f"{target.scheme}://{target.host}" if target.host else "another path of the same host"
-    except ValueError:
-        host = "an unreadable place"
-    return f"it points to {visible(host)}, and redirects are not followed, so that no key travels: name the final URL"
 
 
 def _check_settings(requirements: Mapping[str, bool]) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from datasheet.analysis.operation import operation_of
 from datasheet.errors import PromptError, TrialLogError
-from datasheet.judge.openai import looks_truncated
+from datasheet.judge.truncation import looks_truncated
 from datasheet.prompts import PromptVariant, parse, read_labels
 from datasheet.prompts.parsing import OFF_FORMAT, REASON_SENTENCES
 from datasheet.prompts.variant import variant_from_content

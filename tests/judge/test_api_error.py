@@ -8,7 +8,7 @@ from loopback import LoopbackServer, Step, completion, failure
 
 from datasheet.errors import PermanentJudgeError, TransientJudgeError
 from datasheet.judge.api_error import ApiError, read_error
-from datasheet.judge.http import visible
+from datasheet.judge.urls import visible
 
 SCHEMA = {"type": "object", "properties": {"verdict": {"enum": ["A", "B", "tie"]}}}
 

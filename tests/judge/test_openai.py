@@ -14,9 +14,10 @@ from asking import ask, ask_step, ask_together, judge_of, open_only, request
 from loopback import Call, LoopbackServer, Step, failure, verdict
 
 from datasheet.errors import PermanentJudgeError, UsageError
-from datasheet.judge import openai
+from datasheet.judge import model_server
 from datasheet.judge.http import BODY_LIMIT_BYTES
-from datasheet.judge.openai import OpenAIJudge, looks_truncated
+from datasheet.judge.openai import OpenAIJudge
+from datasheet.judge.truncation import looks_truncated
 from datasheet.records import Request
 
 SCHEMA = {"type": "object", "properties": {"verdict": {"enum": ["A", "B", "tie"]}}}
@@ -196,7 +197,7 @@ def test_an_unknown_host(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_server_that_never_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(openai, "PREFLIGHT_TIMEOUT_S", 0.2)
+    monkeypatch.setattr(model_server, "PREFLIGHT_TIMEOUT_S", 0.2)
     with pytest.raises(PermanentJudgeError, match=r"no answer within 0\.2 s"):
         open_only(Step(stall=True))
 

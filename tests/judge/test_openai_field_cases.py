@@ -13,7 +13,8 @@ from asking import ask, ask_step, ask_together, judge_of, request
 from loopback import Call, LoopbackServer, Step, completion, failure, verdict
 
 from datasheet.errors import JudgeError, PermanentJudgeError, TransientJudgeError
-from datasheet.judge.openai import OpenAIJudge, looks_truncated
+from datasheet.judge.openai import OpenAIJudge
+from datasheet.judge.truncation import looks_truncated
 from datasheet.records import Reply
 
 SECRET = "sk-test/DO+NOT-STORE&123"
