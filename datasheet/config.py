@@ -21,8 +21,13 @@ from datasheet.errors import UsageError
 from datasheet.files import read_limited
 
 FILE_NAME = "datasheet.toml"
-EXECUTABLE_ADAPTERS = ("python", "command")
-KEY_HOSTS: Mapping[str, tuple[str, ...]] = {"OPENAI_API_KEY": ("api.openai.com",)}
+FOLDER_ADAPTERS = ("openai", "anthropic", "sim")
+"""Adapters that a file found in the working folder may use: the others run code, or load files of its choice."""
+
+KEY_HOSTS: Mapping[str, tuple[str, ...]] = {
+    "OPENAI_API_KEY": ("api.openai.com",),
+    "ANTHROPIC_API_KEY": ("api.anthropic.com",),
+}
 """Hosts that a key may go to without any configuration."""
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -202,10 +207,16 @@ def _check_trust(layer: Layer) -> None:
         return
     hint = f"put it in your own configuration ({user_folder() / FILE_NAME}) or name it by --config"
     for name, settings in layer.judges.items():
-        if settings["adapter"] in EXECUTABLE_ADAPTERS:
+        if settings["adapter"] not in FOLDER_ADAPTERS:
             raise UsageError(
-                f"{layer.path}: [judge.{name}] would run code ({settings['adapter']}), "
-                f"which a file found in the working folder may not do: {hint}"
+                f"{layer.path}: [judge.{name}] would run code, or load a file of its choice "
+                f"({settings['adapter']!r:.80}), which a file found in the working folder may not do (it may use "
+                f"{', '.join(FOLDER_ADAPTERS)}): {hint}"
+            )
+        if "tls" in settings:
+            raise UsageError(
+                f"{layer.path}: [judge.{name}] says whose certificates are trusted (tls), which a file found in the "
+                f"working folder may not: {hint}"
             )
     if layer.keys:
         raise UsageError(

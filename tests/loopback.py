@@ -21,6 +21,7 @@ import argparse
 import asyncio
 import json
 import re
+import ssl
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -57,6 +58,8 @@ class Step:
         Cut the connection without an answer.
     cut_after
         Announce the whole body, send this many bytes of it, then cut the connection.
+    chunked
+        Announce no length: a body that is cut ends without its last chunk.
     stall
         Take the request and never answer.
     """
@@ -69,6 +72,7 @@ class Step:
     delay_s: float = 0.0
     close: bool = False
     cut_after: int | None = None
+    chunked: bool = False
     stall: bool = False
 
     def body(self) -> tuple[bytes, str]:
@@ -124,6 +128,20 @@ def failure(status: int, message: str, *, headers: Mapping[str, str] | None = No
     )
 
 
+def message(*blocks: Mapping[str, object], stop_reason: str = "end_turn", **fields: object) -> dict[str, object]:
+    """The JSON of a message of the Anthropic API; ``fields`` adds to it."""
+    return {
+        "id": "msg-x",
+        "type": "message",
+        "role": "assistant",
+        "model": "fake-judge",
+        "content": list(blocks),
+        "stop_reason": stop_reason,
+        "usage": {"input_tokens": 50, "output_tokens": 20},
+        **fields,
+    }
+
+
 _ALWAYS_A = (verdict("[[A]]"),)
 
 
@@ -140,6 +158,8 @@ class LoopbackServer:
         Answer one call at a time, as servers with one slot do; the others queue.
     paths
         Where the script is served (POST); elsewhere the server says 404. None: everywhere.
+    tls
+        Serve over TLS with this context.
     """
 
     def __init__(
@@ -149,6 +169,7 @@ class LoopbackServer:
         models: Sequence[str] | Step | None = ("fake-judge",),
         serial: bool = False,
         paths: Sequence[str] | None = CHAT_PATHS,
+        tls: ssl.SSLContext | None = None,
     ) -> None:
         self.calls: list[Call] = []
         self.model_calls: list[Call] = []
@@ -159,11 +180,12 @@ class LoopbackServer:
         self._models = models
         self._serial = serial
         self._paths = paths
+        self._tls = tls
 
     @property
     def url(self) -> str:
         """The root of the server, without ``/v1``."""
-        return f"http://127.0.0.1:{self.port}"
+        return f"http{'s' if self._tls else ''}://127.0.0.1:{self.port}"
 
     @property
     def base_url(self) -> str:
@@ -190,7 +212,7 @@ class LoopbackServer:
         self._one_at_a_time = asyncio.Lock()
         runner = web.ServerRunner(web.Server(self._handle, access_log=None), shutdown_timeout=0.2)
         await runner.setup()
-        site = web.TCPSite(runner, "127.0.0.1", self.port, backlog=1024)
+        site = web.TCPSite(runner, "127.0.0.1", self.port, backlog=1024, ssl_context=self._tls)
         await site.start()
         self.port = runner.addresses[0][1]
         started()
@@ -244,7 +266,10 @@ class LoopbackServer:
             _cut(request)
             return web.Response()
         if step.cut_after is not None:
-            response = web.StreamResponse(status=step.status, headers={**headers, "Content-Length": str(len(content))})
+            length = {} if step.chunked else {"Content-Length": str(len(content))}
+            response = web.StreamResponse(status=step.status, headers={**headers, **length})
+            if step.chunked:
+                response.enable_chunked_encoding()
             await response.prepare(request)
             await response.write(content[: step.cut_after])
             _cut(request)

@@ -17,6 +17,7 @@ _CODES: dict[str, Meaning] = {
     "exceed_context_size_error": "context_length",
     "insufficient_quota": "quota",
     "insufficient_credits": "quota",
+    "billing_error": "quota",
     "billing_hard_limit_reached": "quota",
     "billing_not_active": "quota",
     "rate_limit_exceeded": "rate_limit",
@@ -28,8 +29,10 @@ _CODES: dict[str, Meaning] = {
     "unavailable": "overloaded",
 }
 # For servers that send no code: words of the message. "quota" alone is a rate limit, since providers count calls a
-# minute as a quota too; that money has run out is said by a code.
+# minute as a quota too; that money has run out is said by a code, or by a word for money.
 _WORDS: tuple[tuple[Meaning, re.Pattern[str]], ...] = (
+    ("content_filter", re.compile(r"content.?filter|content management policy|content policy|safety system")),
+    ("quota", re.compile(r"credit balance|(insufficient|not enough|out of|no) (account )?(credit|balance|fund)")),
     (
         "context_length",
         re.compile(

@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+import shlex
+from collections.abc import Callable, Mapping
+from dataclasses import fields, replace
+from difflib import get_close_matches
 from types import MappingProxyType
 from typing import Any
 
-from datasheet.config import Config, JudgeEntry
+from datasheet.config import Config
 from datasheet.errors import UsageError
+from datasheet.judge.anthropic import AnthropicJudge
 from datasheet.judge.base import Judge
+from datasheet.judge.command import CommandJudge
+from datasheet.judge.local import LocalJudge
 from datasheet.judge.openai import OpenAIJudge
-from datasheet.judge.settings import OPENAI, SIMULATED, check_settings
+from datasheet.judge.plugins import plugin_adapters, plugin_judge
+from datasheet.judge.python import PythonJudge
+from datasheet.judge.served import APIS, public, served_spec, spelled_settings
+from datasheet.judge.settings import COMMAND, LOCAL, PYTHON, SIMULATED, Setting, check_settings
 from datasheet.judge.simulated import OBSERVERS, Dials, SimulatedJudge, observer
-from datasheet.judge.urls import server_url
+from datasheet.judge.spec import BUILT_IN_SOURCE, COMMAND_LINE, JudgeSpec, Source
+from datasheet.judge.tls import Tls
 from datasheet.records import Lexicon
 
 DEFAULT_JUDGE = "sim:careful"
-LOCAL_URL = "http://127.0.0.1:8000/v1"
-"""The port that a local vLLM server listens on by default."""
-
-URL_VARIABLE = "OPENAI_BASE_URL"
-KEY_VARIABLE = "OPENAI_API_KEY"
 
 BUILT_IN: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
@@ -41,31 +44,26 @@ BUILT_IN: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     }
 )
 
-_URL = re.compile(r"(?P<model>.*)@(?P<url>https?://.*)", re.DOTALL)  # the last "@http": a model's name may hold an @
+SPELLINGS: Mapping[str, str] = MappingProxyType(
+    {
+        "openai": "openai:MODEL@URL",
+        "anthropic": "anthropic:MODEL",
+        "local": "local:FILE",
+        "python": "python:MODULE:FUNCTION",
+        "command": "command:PROGRAM ARGUMENTS",
+        "replay": "replay:LOG",
+        "sim": "sim:NAME",
+    }
+)
+"""How a judge of each adapter is written out after ``--judge``."""
+
+# What stands after the colon, or the one setting that a judge of such an adapter can't be without.
+_NEEDED: Mapping[str, tuple[str, Mapping[str, Setting]]] = {
+    "python": ("function", PYTHON),
+    "command": ("command", COMMAND),
+    "local": ("file", LOCAL),
+}
 _DIALS = tuple(item.name for item in fields(Dials))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JudgeSpec:
-    """A judge as it was named, found and checked, before anything is opened.
-
-    Attributes
-    ----------
-    name
-        As the user wrote it, but for what a URL holds besides the server's address: it is shown and stored.
-    target
-        The log of a ``replay`` judge; "" elsewhere.
-    options
-        Checked settings of the adapter.
-    origin
-        Where the settings come from, for ``judges show``.
-    """
-
-    name: str
-    adapter: str
-    target: str
-    options: Mapping[str, Any]
-    origin: str
 
 
 def find_judge(name: str, config: Config, environment: Mapping[str, str] | None = None) -> JudgeSpec:
@@ -79,116 +77,98 @@ def find_judge(name: str, config: Config, environment: Mapping[str, str] | None 
     environment = os.environ if environment is None else environment
     entry = config.judge(name)
     if entry is not None:
-        return _configured(entry, config, environment)
+        settings, where = dict(entry.settings), f"{entry.layer.path} [judge.{entry.name}]"
+        source = Source(origin=where, trusted=entry.layer.trusted)
+        return _of_adapter(settings.pop("adapter"), name, settings, source, config, environment)
     if name in BUILT_IN:
-        return _openai(name, dict(BUILT_IN[name]), config, environment, origin="built in", trusted=True)
-    adapter, colon, rest = name.partition(":")
-    if adapter == "sim" and colon:
-        return JudgeSpec(
-            name=name, adapter="sim", target="", options={"dials": observer(rest), "seed": 0}, origin="built in"
+        settings = dict(BUILT_IN[name])
+        return _of_adapter(settings.pop("adapter"), name, settings, BUILT_IN_SOURCE, config, environment)
+    adapter, _, rest = name.partition(":")
+    if adapter == "sim" and name != adapter:
+        options = {"dials": observer(rest), "seed": 0}
+        return JudgeSpec(name=name, adapter=adapter, options=options, origin=BUILT_IN_SOURCE.origin)
+    if not rest:
+        raise UsageError(_unknown(name, config))
+    if adapter == "replay":
+        return JudgeSpec(name=name, adapter=adapter, options={"log": rest}, origin=COMMAND_LINE.origin)
+    if adapter in APIS:
+        name, settings = spelled_settings(adapter, rest)
+    elif adapter in _NEEDED:
+        settings = {_NEEDED[adapter][0]: rest}
+    elif adapter in plugin_adapters():
+        settings = {"model": rest}
+    else:
+        raise UsageError(_unknown(name, config))
+    return _of_adapter(adapter, name, settings, COMMAND_LINE, config, environment)
+
+
+def _of_adapter(
+    adapter: str,
+    name: str,
+    settings: dict[str, Any],
+    source: Source,
+    config: Config,
+    environment: Mapping[str, str],
+) -> JudgeSpec:
+    if adapter in APIS:
+        return served_spec(APIS[adapter], name, settings, source, config, environment)
+    if adapter == "sim":
+        return _simulated(name, settings, source)
+    if adapter in _NEEDED:
+        return _executed(adapter, name, settings, source)
+    plugins = plugin_adapters()
+    if adapter in plugins:
+        return JudgeSpec(name=name, adapter=adapter, options=settings, origin=source.origin)
+    known = [*APIS, *_NEEDED, "sim", *plugins]
+    raise UsageError(f"{source.origin}: no adapter {adapter!r:.80}: choose one of {', '.join(known)}")
+
+
+def _simulated(name: str, settings: Mapping[str, Any], source: Source) -> JudgeSpec:
+    check_settings(settings, SIMULATED, source.origin)
+    try:
+        dials = replace(
+            observer(settings.get("observer", "careful")),
+            **{dial: settings[dial] for dial in _DIALS if dial in settings},
         )
-    if adapter == "replay" and rest:
-        return JudgeSpec(name=name, adapter="replay", target=rest, options={}, origin="command line")
-    if adapter == "openai" and rest:
-        return _spelled_out(rest, config, environment)
-    raise UsageError(_unknown(name, config))
+    except UsageError as problem:
+        raise UsageError(f"{source.origin}: {problem}") from None
+    options = {"dials": dials, "seed": settings.get("seed", 0)}
+    return JudgeSpec(name=name, adapter="sim", options=options, origin=source.origin)
 
 
-def _spelled_out(rest: str, config: Config, environment: Mapping[str, str]) -> JudgeSpec:
-    """The judge of ``MODEL`` or ``MODEL@URL``."""
-    found = _URL.fullmatch(rest)
-    model, url = (found["model"], found["url"]) if found else (rest, "")
-    if "://" in model:
+def _executed(adapter: str, name: str, settings: dict[str, Any], source: Source) -> JudgeSpec:
+    """A judge that runs code or loads a file of the user's choice."""
+    needed, known = _NEEDED[adapter]
+    check_settings(settings, known, source.origin)
+    if needed not in settings:
+        raise UsageError(f"{source.origin}: judge {name!r} needs {needed}: {known[needed].wish}")
+    if adapter == "command" and isinstance(settings["command"], str):
+        settings["command"] = _split(settings["command"], source)
+    if adapter == "python" and source is COMMAND_LINE:
+        settings["search_folder"] = "."
+    return JudgeSpec(name=name, adapter=adapter, options=settings, origin=source.origin)
+
+
+def _split(command: str, source: Source) -> list[str]:
+    try:
+        return shlex.split(command)
+    except ValueError as problem:
         raise UsageError(
-            f"--judge: expected openai:MODEL@URL with one URL of http:// or https://, found {public(rest)!r:.200}"
-        )
-    name = f"openai:{model}@{public(url)}" if url else f"openai:{model}"
-    settings = {"model": model, "url": url} if url else {"model": model}
-    return _openai(name, settings, config, environment, origin="command line", trusted=True)
-
-
-def public(text: str) -> str:
-    """A text without what only the server of a URL in it may know: user, password, query and fragment."""
-    return re.sub(r"://.*@", "://", re.split(r"[?#]", text)[0], flags=re.DOTALL)
+            f"{source.origin}: the command can't be split into words ({problem}): {command!r:.80}"
+        ) from None
 
 
 def _unknown(name: str, config: Config) -> str:
     configured = config.judge_names()
     own = f"; in your datasheet.toml: {', '.join(configured)}" if configured else ""
+    forms = {**SPELLINGS, **{adapter: f"{adapter}:MODEL" for adapter in plugin_adapters()}}
+    adapter = name.partition(":")[0]
+    meant = get_close_matches(adapter, [*forms, *BUILT_IN, *configured], n=1)
+    hint = f" (did you mean {meant[0]}?)" if meant and meant[0] != adapter else ""
     return (
-        f"no judge {public(name)!r}: name one of {', '.join(BUILT_IN)}{own}; or write openai:MODEL@URL, replay:LOG, or "
-        f"sim:NAME ({', '.join(OBSERVERS)})"
+        f"no judge {public(name)!r}{hint}: name one of {', '.join(BUILT_IN)}{own}; or write "
+        f"{', '.join(forms.values())} ({', '.join(OBSERVERS)})"
     )
-
-
-def _configured(entry: JudgeEntry, config: Config, environment: Mapping[str, str]) -> JudgeSpec:
-    settings = dict(entry.settings)
-    adapter = settings.pop("adapter")
-    where = f"{entry.layer.path} [judge.{entry.name}]"
-    if adapter == "openai":
-        return _openai(entry.name, settings, config, environment, origin=where, trusted=entry.layer.trusted)
-    if adapter == "sim":
-        return _simulated(entry.name, settings, where)
-    raise UsageError(f"{where}: no adapter {adapter!r}: choose one of openai, sim")
-
-
-def _simulated(name: str, settings: Mapping[str, Any], where: str) -> JudgeSpec:
-    check_settings(settings, SIMULATED, where)
-    base = observer(settings.get("observer", "careful"))
-    try:
-        dials = replace(base, **{dial: settings[dial] for dial in _DIALS if dial in settings})
-    except UsageError as problem:
-        raise UsageError(f"{where}: {problem}") from None
-    options = {"dials": dials, "seed": settings.get("seed", 0)}
-    return JudgeSpec(name=name, adapter="sim", target="", options=options, origin=where)
-
-
-def _openai(
-    name: str,
-    settings: dict[str, Any],
-    config: Config,
-    environment: Mapping[str, str],
-    *,
-    origin: str,
-    trusted: bool,
-) -> JudgeSpec:
-    settings.pop("adapter", None)
-    check_settings(settings, OPENAI, origin)
-    if "model" not in settings:
-        raise UsageError(f'{origin}: judge {name!r} needs a model, as in model = "Qwen/Qwen2.5-32B-Instruct"')
-    from_environment = environment.get(URL_VARIABLE, "").strip()
-    configured = settings.pop("url", None)
-    url = configured or from_environment or LOCAL_URL
-    host = _host(url, origin if configured or not from_environment else URL_VARIABLE)
-    own_server = _origin(url) is not None and _origin(url) == _origin(from_environment)
-    if settings.get("temperature") == "unset":  # TOML has no null
-        settings["temperature"] = None
-    key_name = settings.pop("api_key_env", None)
-    if key_name is None:
-        key_name = config.key_for(url) or (KEY_VARIABLE if own_server else None)
-    elif not (trusted or config.may_send(key_name, url) or (own_server and key_name == KEY_VARIABLE)):
-        raise UsageError(
-            f"{origin}: would send the key in {key_name} to {host}, which your own configuration does not allow: "
-            f'bind it there ([keys] {key_name} = ["{host}"], https only), or name this file by --config'
-        )
-    options = {**settings, "base_url": url, "api_key_env": key_name}
-    return JudgeSpec(name=name, adapter="openai", target="", options=options, origin=origin)
-
-
-def _host(url: str, origin: str) -> str:
-    try:
-        return server_url(url).host or ""
-    except UsageError as problem:
-        raise UsageError(f"{origin}: {problem}") from None
-
-
-def _origin(url: str) -> tuple[str, str | None, int | None] | None:
-    """Scheme, host and port of a URL; None where it is no server's, which is a fault only where it is used."""
-    try:
-        server = server_url(url)
-    except UsageError:
-        return None
-    return server.scheme, server.host, server.port
 
 
 def make_judge(spec: JudgeSpec, *, lexicon: Lexicon, connections: int) -> Judge:
@@ -199,7 +179,25 @@ def make_judge(spec: JudgeSpec, *, lexicon: Lexicon, connections: int) -> Judge:
     UsageError
         A setting that the adapter can't use.
     """
+    options = dict(spec.options)
     if spec.adapter == "sim":
         name = spec.name.removeprefix("sim:")
-        return SimulatedJudge(spec.options["dials"], lexicon, name=name, seed=spec.options["seed"])
-    return OpenAIJudge(**spec.options, connections=connections)
+        return SimulatedJudge(options["dials"], lexicon, name=name, seed=options["seed"])
+    if spec.adapter == "local":
+        return LocalJudge(**options)
+    try:
+        if spec.adapter not in _MAKERS:
+            return plugin_judge(spec.adapter, options, connections=connections)
+        if "tls" in options:
+            options["tls"] = Tls(**options["tls"])
+        return _MAKERS[spec.adapter](**options, connections=connections)
+    except UsageError as problem:
+        raise UsageError(f"{spec.origin}: {problem}") from None
+
+
+_MAKERS: Mapping[str, Callable[..., Judge]] = {
+    "openai": OpenAIJudge,
+    "anthropic": AnthropicJudge,
+    "python": PythonJudge,
+    "command": CommandJudge,
+}

@@ -9,6 +9,7 @@ from datasheet.records import Reply
 
 # Servers write -9999 (and the like) for a candidate that they did not rate: a marker, not a probability.
 _LEAST_LOGPROB = -9000.0
+_TEXT_PARTS = ("text", "output_text")
 # The logarithm of 1, and what rounding adds to it.
 _MOST_LOGPROB = 0.01
 # No count of tokens comes near; a trial log's integers end at 2**63.
@@ -36,17 +37,16 @@ def read_completion(document: object) -> Reply:
     EmptyReplyError
         There is no choice, or the model stopped by itself without a word.
     """
-    completion = _mapping(document, "the body")
+    completion = as_mapping(document, "the body")
     choices = completion.get("choices")
     if choices == []:
         raise EmptyReplyError("choices is an empty list")
     if not isinstance(choices, list):
         raise OddBodyError("there is no list of choices")
-    choice = _mapping(choices[0], "the first choice")
-    message = _mapping(choice.get("message"), "the first choice's message")
-    text = _text_of(message.get("content"))
-    finish_reason = _string(choice.get("finish_reason"))
-    refusal = _string(message.get("refusal"))
+    choice = as_mapping(choices[0], "the first choice")
+    message = as_mapping(choice.get("message"), "the first choice's message")
+    text, refusal = _message_texts(message)
+    finish_reason = as_text(choice.get("finish_reason"))
     if not text and not refusal and finish_reason in ("", "stop"):
         raise EmptyReplyError(f"content is empty, finish_reason is {finish_reason or 'null'}")
     usage = completion.get("usage")
@@ -55,11 +55,11 @@ def read_completion(document: object) -> Reply:
         text=text,
         finish_reason=finish_reason,
         refusal=refusal,
-        reasoning=_string(message.get("reasoning_content")) or _string(message.get("reasoning")),
-        prompt_tokens=_count(tokens.get("prompt_tokens")),
-        completion_tokens=_count(tokens.get("completion_tokens")),
-        model=_string(completion.get("model")),
-        fingerprint=_string(completion.get("system_fingerprint")),
+        reasoning=as_text(message.get("reasoning_content")) or as_text(message.get("reasoning")),
+        prompt_tokens=token_count(tokens.get("prompt_tokens")),
+        completion_tokens=token_count(tokens.get("completion_tokens")),
+        model=as_text(completion.get("model")),
+        fingerprint=as_text(completion.get("system_fingerprint")),
         logprobs=first_token_logprobs(choice.get("logprobs")),
     )
 
@@ -99,17 +99,25 @@ def checked_candidates(candidates: Iterable[tuple[str, float]]) -> tuple[tuple[s
     return tuple((token, float(logprob)) for token, logprob in candidates if logprob >= _LEAST_LOGPROB)
 
 
-def _text_of(content: object) -> str:
-    """The text of a message: a string, or the text parts of a list of parts (never those of reasoning)."""
+def text_of_parts(parts: Iterable[object]) -> str:
+    """The text of the text parts of a list, never that of reasoning."""
+    texts = (part.get("text") for part in parts if isinstance(part, dict) and part.get("type") in _TEXT_PARTS)
+    return "".join(map(as_text, texts))
+
+
+def _message_texts(message: Mapping[str, object]) -> tuple[str, str]:
+    """What a message says, and how it refuses: each in a field of its own, or as a part of the content."""
+    content, refusal = message.get("content"), as_text(message.get("refusal"))
     if content is None or isinstance(content, str):
-        return content or ""
+        return content or "", refusal
     if not isinstance(content, list):
         raise OddBodyError(f"content is a {type(content).__name__}, neither a text nor a list of parts")
-    parts = (part for part in content if isinstance(part, dict) and part.get("type") in ("text", "output_text"))
-    return "".join(_string(part.get("text")) for part in parts)
+    refused = (part for part in content if isinstance(part, dict) and part.get("type") == "refusal")
+    return text_of_parts(content), refusal or "".join(as_text(part.get("refusal")) for part in refused)
 
 
-def _mapping(value: object, name: str) -> Mapping[str, object]:
+def as_mapping(value: object, name: str) -> Mapping[str, object]:
+    """The value, which must be a JSON object."""
     if not isinstance(value, dict):
         raise OddBodyError(f"{name} is a {type(value).__name__}, not an object")
     return value
@@ -119,11 +127,13 @@ def _first(value: object) -> object:
     return value[0] if isinstance(value, Sequence) and value else None
 
 
-def _string(value: object) -> str:
+def as_text(value: object) -> str:
+    """The value if it is text, else ""."""
     return value if isinstance(value, str) else ""
 
 
-def _count(value: object) -> int | None:
+def token_count(value: object) -> int | None:
+    """The value if it can be a number of tokens."""
     if isinstance(value, bool) or not isinstance(value, int):
         return None
     return value if 0 <= value <= _MOST_TOKENS else None

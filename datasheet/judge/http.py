@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import math
 import os
 import ssl
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Required, TypedDict
 from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 from multidict import CIMultiDict
 from yarl import URL
 
-from datasheet.errors import PermanentJudgeError, TransientJudgeError
+from datasheet.errors import PermanentJudgeError, TransientJudgeError, UsageError
 from datasheet.judge.headers import BEARER, checked_headers
 from datasheet.judge.scrubbing import Scrubber
 from datasheet.judge.tls import Tls
@@ -40,6 +42,18 @@ class Answer:
     latency_s: float
 
 
+class EndpointOptions(TypedDict, total=False):
+    """What a user may say of an :class:`Endpoint`."""
+
+    base_url: Required[str]
+    api_key_env: str | None
+    timeout_s: float
+    connections: int
+    key_header: str
+    headers: Mapping[str, str] | None
+    tls: Tls | None
+
+
 class Endpoint:
     """An API under one base URL, its key and its connections.
 
@@ -62,6 +76,8 @@ class Endpoint:
         Further headers of every call. Their values are shown nowhere, and none of them may be a key's.
     tls
         How the server's certificate is checked.
+    fixed_headers
+        What the API itself wants in every call.
 
     Raises
     ------
@@ -72,15 +88,20 @@ class Endpoint:
     def __init__(
         self,
         *,
-        base_url: str,
         call_path: str,
-        api_key_env: str | None,
-        timeout_s: float,
-        connections: int,
+        base_url: str,
+        api_key_env: str | None = None,
+        timeout_s: float = 120.0,
+        connections: int = 64,
         key_header: str = BEARER,
         headers: Mapping[str, str] | None = None,
         tls: Tls | None = None,
+        fixed_headers: Mapping[str, str] | None = None,
     ) -> None:
+        if not (0 < timeout_s < math.inf and connections >= 1):
+            raise UsageError(
+                f"expected a timeout_s above 0 and connections of 1 or more, found {timeout_s!r} and {connections!r}"
+            )
         base = server_url(base_url)
         assert base.host is not None
         path = base.path.rstrip("/").removesuffix(call_path).rstrip("/")
@@ -92,6 +113,7 @@ class Endpoint:
         self.proxy_variable = ""
         self._key_header = key_header
         self._headers = checked_headers(headers or {}, key_header)
+        self._fixed_headers = dict(fixed_headers or {})
         self._tls = tls or Tls()
         self._tls_context = self._tls.context() if tls else None
         self._timeout = aiohttp.ClientTimeout(total=timeout_s)
@@ -128,6 +150,7 @@ class Endpoint:
         self._proxy, self.proxy_variable = (None, "") if self.loopback else _proxy_for(self.base)
         headers = CIMultiDict({"Content-Type": "application/json", "Accept": "application/json"})
         headers["User-Agent"] = "judge-datasheet"
+        headers.update(self._fixed_headers)
         headers.update(self._headers)
         if key:
             headers[self._key_header] = f"Bearer {key}" if self._key_header == BEARER else key

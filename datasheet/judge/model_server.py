@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import difflib
 import json
+import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 
@@ -24,6 +25,7 @@ FIRST_CALL_ALONE_S = 10.0
 
 _OFFERED_SHOWN = 8
 _OLLAMA_PORT = 11434
+_DATE = re.compile(r"-20\d{6}$")  # of a snapshot of a model
 _STATUS_KINDS = {408: "timeout", 409: "server_error", 425: "server_error", 429: "rate_limit"}
 
 
@@ -238,16 +240,18 @@ def _document(text: str) -> object:
 
 
 def _offered(document: object) -> list[str]:
-    """Names of a list of models; nothing where it is malformed or empty, which many servers' lists are."""
-    listed = document.get("data") if isinstance(document, dict) else None
+    """Names of a list of models; nothing where it is malformed, a mere part or empty, which many servers' lists are."""
+    listed = document.get("data") if isinstance(document, dict) and not document.get("has_more") else None
     if not isinstance(listed, list):
         return []
     return [entry["id"] for entry in listed if isinstance(entry, dict) and isinstance(entry.get("id"), str)]
 
 
 def _same_model(asked: str, offered: str) -> bool:
-    """Whether a server that lists one name would take the other: tags and folders may be left out."""
-    return offered in (asked, f"{asked}:latest", asked.partition(":")[0]) or offered.endswith(f"/{asked}")
+    """Whether a server that lists one name would take the other: tags, folders and dates may be left out."""
+    names = (asked, f"{asked}:latest", asked.partition(":")[0])
+    undated = _DATE.sub("", offered)
+    return offered in names or offered.endswith(f"/{asked}") or undated in (asked, asked.removesuffix("-latest"))
 
 
 def _redirect_hint(location: str) -> str:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from typing import Literal
+from typing import Literal, Unpack
 
 from datasheet.errors import UsageError
-from datasheet.identity import canonical_json
 from datasheet.judge.completion import read_completion
-from datasheet.judge.headers import BEARER
-from datasheet.judge.http import Endpoint
+from datasheet.judge.http import Endpoint, EndpointOptions
 from datasheet.judge.model_server import ModelServer, RefusedFieldError
-from datasheet.judge.tls import Tls
+from datasheet.judge.settings import OPENAI, check_settings
 from datasheet.judge.urls import shown
 from datasheet.records import Reply, Request
 
@@ -43,10 +40,6 @@ class OpenAIJudge:
 
     Parameters
     ----------
-    base_url
-        The server's root, its ``/v1``, or the full ``…/chat/completions``.
-    api_key_env
-        Name of the environment variable that holds the key. Where it is None or unset, no key is sent.
     temperature
         None leaves it to the server.
     seed
@@ -61,16 +54,12 @@ class OpenAIJudge:
         leaves it to the prompt.
     system_role
         ``"merge"`` puts the system text in front of the first user message, for models without a system role.
-    timeout_s
-        Seconds for one attempt, from when it is sent.
-    connections
-        Attempts in flight at most.
-    start_hint
-        What to do where no server answers, for the error message.
-    key_header, headers, tls
-        As for :class:`~datasheet.judge.http.Endpoint`.
     extra_body
         Further fields of the request. They are part of the judge's identity and are printed: never put a key here.
+    start_hint
+        What to do where no server answers, for the error message.
+    endpoint
+        Where the server is and how it is called, as for :class:`~datasheet.judge.http.Endpoint`.
 
     Raises
     ------
@@ -85,8 +74,6 @@ class OpenAIJudge:
         self,
         *,
         model: str,
-        base_url: str,
-        api_key_env: str | None = None,
         temperature: float | None = 0.0,
         seed: int | None = None,
         max_tokens: int | None = None,
@@ -94,27 +81,22 @@ class OpenAIJudge:
         json_mode: JsonMode = "off",
         logprobs: int | None = None,
         system_role: Literal["system", "merge"] = "system",
-        timeout_s: float = 120.0,
-        connections: int = 64,
-        key_header: str = BEARER,
-        headers: Mapping[str, str] | None = None,
-        tls: Tls | None = None,
         extra_body: Mapping[str, object] | None = None,
         start_hint: str = "",
+        **endpoint: Unpack[EndpointOptions],
     ) -> None:
-        _check_settings(
-            {
-                "model is a name": bool(model.strip()),
-                "temperature is 0 or more, or unset": temperature is None or 0 <= temperature < math.inf,
-                "max_tokens is 1 or more, or unset": max_tokens is None or max_tokens >= 1,
-                "max_tokens_field is max_tokens or max_completion_tokens": max_tokens_field in _MAX_TOKENS_FIELDS,
-                "json_mode is off, json_object or json_schema": json_mode in ("off", "json_object", "json_schema"),
-                "logprobs is 0 or more, or unset": logprobs is None or logprobs >= 0,
-                "system_role is system or merge": system_role in ("system", "merge"),
-                "timeout_s is above 0": 0 < timeout_s < math.inf,
-                "connections is 1 or more": connections >= 1,
-            }
-        )
+        given = {
+            "model": model,
+            "temperature": temperature,
+            "seed": seed,
+            "max_tokens": max_tokens,
+            "max_tokens_field": max_tokens_field,
+            "json_mode": json_mode,
+            "logprobs": logprobs,
+            "system_role": system_role,
+            "extra_body": extra_body,
+        }
+        check_settings({name: value for name, value in given.items() if value is not None}, OPENAI, "an openai judge")
         if temperature is not None:
             temperature = float(temperature)  # 0 and 0.0 are the same instrument
         self._model = model
@@ -139,18 +121,8 @@ class OpenAIJudge:
             self._fixed_fields["temperature"] = temperature
         self._logprobs = logprobs
         self._fixed_fields |= extra
-        endpoint = Endpoint(
-            base_url=base_url,
-            call_path=_CHAT,
-            api_key_env=api_key_env,
-            timeout_s=timeout_s,
-            connections=connections,
-            key_header=key_header,
-            headers=headers,
-            tls=tls,
-        )
         self._server = ModelServer(
-            endpoint,
+            Endpoint(call_path=_CHAT, **endpoint),
             model=model,
             read=read_completion,
             field_hints=_SETTINGS,
@@ -232,18 +204,8 @@ def _merged(messages: list[dict[str, str]]) -> list[dict[str, str]]:
     return others
 
 
-def _check_settings(requirements: Mapping[str, bool]) -> None:
-    broken = [wish for wish, holds in requirements.items() if not holds]
-    if broken:
-        raise UsageError(f"settings of an openai judge that do not fit: expected that {'; that '.join(broken)}")
-
-
 def _checked_extra(extra_body: Mapping[str, object]) -> dict[str, object]:
     taken = sorted(extra_body.keys() & {*_OWN_FIELDS, *_MAX_TOKENS_FIELDS})
     if taken:
         raise UsageError(f"extra_body holds {', '.join(taken)}: use the judge's own settings for what they cover")
-    try:
-        canonical_json(dict(extra_body))
-    except (TypeError, ValueError) as error:
-        raise UsageError(f"extra_body holds what is no JSON: {error}") from None
     return dict(extra_body)

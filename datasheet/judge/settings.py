@@ -15,6 +15,7 @@ from datasheet.judge.simulated import OBSERVERS, Dials
 _MOST_WHOLE = 2**53 - 1  # what every JSON reader takes as a whole number
 _LONGEST_TEXT = 2_000
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,199}")
+_FUNCTION = re.compile(r"[^\W\d]\w{0,99}(?:\.[^\W\d]\w{0,99}){0,20}:[^\W\d]\w{0,99}(?:\.[^\W\d]\w{0,99}){0,20}")
 _MOST_JSON_CHARACTERS = 100_000
 
 
@@ -58,29 +59,93 @@ def _is_json_table(value: object) -> bool:
         return False
 
 
+_TIMEOUT = _number(0.001, 86_400)
 _LINE = Setting(wish="a text of one line, without control characters", fits=is_line)
 
+_HEADER_TABLE = Setting(
+    wish="a table of header names and their texts, none of them a key",
+    fits=lambda value: isinstance(value, dict) and all(isinstance(text, str) for text in value.values()),
+    secret=True,
+)
+
+
+def _is_tls_table(value: object) -> bool:
+    files = {"ca_file", "certificate", "key"}
+    return isinstance(value, dict) and all(
+        is_line(given) if name in files else name == "verify" and isinstance(given, bool)
+        for name, given in value.items()
+    )
+
+
+_SERVED: Mapping[str, Setting] = {
+    "model": _LINE,
+    "url": Setting(wish="a URL such as http://127.0.0.1:8000/v1, as text", fits=is_line, secret=True),
+    "api_key_env": Setting(
+        wish="the name of an environment variable (letters, digits and _) that holds the key, never the key itself",
+        fits=lambda value: isinstance(value, str) and _VARIABLE.fullmatch(value) is not None,
+        secret=True,
+    ),
+    "key_header": _LINE,
+    "headers": _HEADER_TABLE,
+    "tls": Setting(
+        wish="a table of any of ca_file, certificate and key (files in PEM), and verify (true or false)",
+        fits=_is_tls_table,
+    ),
+    "temperature": Setting(
+        wish='a number from 0 to 100, or "unset"', fits=lambda value: value == "unset" or is_number(value, 0, 100)
+    ),
+    "max_tokens": _whole(1, 1_000_000),
+    "timeout_s": _TIMEOUT,
+    "extra_body": Setting(wish="a table of JSON values", fits=_is_json_table, secret=True),
+    "start_hint": _LINE,
+}
 OPENAI: Mapping[str, Setting] = MappingProxyType(
     {
-        "model": _LINE,
-        "url": Setting(wish="a URL such as http://127.0.0.1:8000/v1, as text", fits=is_line, secret=True),
-        "api_key_env": Setting(
-            wish="the name of an environment variable (letters, digits and _) that holds the key, never the key itself",
-            fits=lambda value: isinstance(value, str) and _VARIABLE.fullmatch(value) is not None,
-            secret=True,
-        ),
-        "temperature": Setting(
-            wish='a number from 0 to 100, or "unset"', fits=lambda value: value == "unset" or is_number(value, 0, 100)
-        ),
+        **_SERVED,
         "seed": _whole(0),
-        "max_tokens": _whole(1, 1_000_000),
         "max_tokens_field": _one_of("max_tokens", "max_completion_tokens"),
         "json_mode": _one_of("off", "json_object", "json_schema"),
         "logprobs": _whole(0, 1_000),
         "system_role": _one_of("system", "merge"),
-        "timeout_s": _number(0.001, 86_400),
-        "extra_body": Setting(wish="a table of JSON values", fits=_is_json_table, secret=True),
-        "start_hint": _LINE,
+    }
+)
+ANTHROPIC: Mapping[str, Setting] = MappingProxyType(_SERVED)
+_OPTIONS = Setting(wish="a table of JSON values", fits=_is_json_table)
+PYTHON: Mapping[str, Setting] = MappingProxyType(
+    {
+        "function": Setting(
+            wish="a function as MODULE:NAME, such as my_package.judges:compare",
+            fits=lambda value: isinstance(value, str) and _FUNCTION.fullmatch(value) is not None,
+        ),
+        "model": _LINE,
+        "options": _OPTIONS,
+        "timeout_s": _TIMEOUT,
+    }
+)
+COMMAND: Mapping[str, Setting] = MappingProxyType(
+    {
+        "command": Setting(
+            wish="a program and its arguments, as one text or as a list of texts",
+            fits=lambda value: (
+                is_line(value)
+                or (isinstance(value, list) and bool(value) and all(isinstance(part, str) for part in value))
+            ),
+        ),
+        "model": _LINE,
+        "options": _OPTIONS,
+        "timeout_s": _TIMEOUT,
+    }
+)
+LOCAL: Mapping[str, Setting] = MappingProxyType(
+    {
+        "file": Setting(wish="the path of a model file (GGUF)", fits=is_line),
+        "model": _LINE,
+        "temperature": _number(0, 100),
+        "seed": _whole(0),
+        "max_tokens": _whole(1, 1_000_000),
+        "json_mode": _one_of("off", "json_object"),
+        "context_tokens": _whole(128, 10_000_000),
+        "load_options": _OPTIONS,
     }
 )
 SIMULATED: Mapping[str, Setting] = MappingProxyType(

@@ -16,7 +16,8 @@ from datasheet.config import Config
 from datasheet.errors import DatasheetError, StimulusError
 from datasheet.identity import content_id
 from datasheet.judge.base import Judge
-from datasheet.judge.catalogue import DEFAULT_JUDGE, JudgeSpec, find_judge, make_judge
+from datasheet.judge.catalogue import DEFAULT_JUDGE, find_judge, make_judge
+from datasheet.judge.spec import JudgeSpec
 from datasheet.prompts import PARSER, load_variant
 from datasheet.records import Trial
 from datasheet.sheet.build import SheetContext, build_sheet
@@ -173,7 +174,7 @@ def _gated_bank(name: str) -> TaskBank:
 
 def _make(spec: JudgeSpec, bank: TaskBank, concurrency: int) -> Judge:
     if spec.adapter == "replay":
-        return replay_judge(Path(spec.target))
+        return replay_judge(Path(spec.options["log"]))
     return make_judge(spec, lexicon=make_lexicon(bank), connections=concurrency)
 
 

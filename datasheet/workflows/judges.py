@@ -10,8 +10,9 @@ from typing import Any
 from datasheet.config import Config
 from datasheet.errors import JudgeError, UsageError
 from datasheet.judge.base import Judge
-from datasheet.judge.catalogue import BUILT_IN, JudgeSpec, find_judge, make_judge
+from datasheet.judge.catalogue import BUILT_IN, find_judge, make_judge
 from datasheet.judge.simulated import OBSERVERS
+from datasheet.judge.spec import JudgeSpec
 from datasheet.prompts import load_variant, parse, variant_names
 from datasheet.records import Reply, Request, Trial
 from datasheet.stimulus.bank import load_bank

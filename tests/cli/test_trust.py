@@ -140,7 +140,7 @@ def test_no_server_is_one_sentence_before_any_stimulus(command: Command, monkeyp
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{closed.getsockname()[1]}/v1"
-    monkeypatch.setattr("datasheet.judge.catalogue.LOCAL_URL", url)
+    monkeypatch.setattr("datasheet.judge.served.LOCAL_URL", url)
     run = command("build", "--judge", "qwen32b", "--out", "X")
     assert run.code == 2
     (line,) = [line for line in run.err.splitlines() if line.startswith("Error")]

@@ -8,8 +8,9 @@ import pytest
 
 from datasheet.config import Config, load_config
 from datasheet.errors import UsageError
-from datasheet.judge.catalogue import JudgeSpec, find_judge, make_judge
+from datasheet.judge.catalogue import find_judge, make_judge
 from datasheet.judge.openai import OpenAIJudge
+from datasheet.judge.spec import JudgeSpec
 from datasheet.records import Lexicon
 
 URL = "http://127.0.0.1:8000/v1"
