@@ -18,6 +18,7 @@ ALLOWED = {
     "stimulus": BASE,
     "prompts": BASE,
     "judge": BASE,
+    "testing": {"judge", "prompts", *BASE},
     "trials": {"judge.base", *BASE},
     "exchange": BASE,
     "analysis": {"readings", "label_columns", "records", "seeds", "errors", "p_values"},

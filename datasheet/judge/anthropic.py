@@ -22,6 +22,7 @@ from datasheet.records import Reply, Request
 
 _MESSAGES = "/messages"
 _VERSION = "2023-06-01"
+_KEY_HEADER = "x-api-key"
 # Fields with a setting of their own, and one that would change the shape of the reply.
 _OWN_FIELDS = {"model", "messages", "system", "max_tokens", "temperature", "stream"}
 _SETTINGS = {
@@ -52,7 +53,8 @@ class AnthropicJudge:
     start_hint
         What to do where no server answers, for the error message.
     endpoint
-        Where the server is and how it is called, as for :class:`~datasheet.judge.http.Endpoint`.
+        Where the server is and how it is called, as for :class:`~datasheet.judge.http.Endpoint`; the key goes in
+        ``x-api-key`` where no other header is named.
 
     Raises
     ------
@@ -84,6 +86,7 @@ class AnthropicJudge:
         taken = sorted(_OWN_FIELDS.intersection(extra_body or ()))
         if taken:
             raise UsageError(f"extra_body holds {', '.join(taken)}: use the judge's own settings for what they cover")
+        endpoint.setdefault("key_header", _KEY_HEADER)
         self._server = ModelServer(
             Endpoint(call_path=_MESSAGES, fixed_headers={"anthropic-version": _VERSION}, **endpoint),
             model=model,
