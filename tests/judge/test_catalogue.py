@@ -187,6 +187,98 @@ def test_a_name_that_does_not_fit_is_refused_without_what_is_secret(written: str
     assert caught.value.__cause__ is None
 
 
+@pytest.mark.parametrize(
+    ("written", "adapter", "options"),
+    [
+        ("python:my.package:judge", "python", {"function": "my.package:judge", "search_folder": "."}),
+        ("command:my-judge --deep 'a b'", "command", {"command": ["my-judge", "--deep", "a b"]}),
+        ("local:models/tiny.gguf", "local", {"file": "models/tiny.gguf"}),
+        ("replay:verdicts.jsonl", "replay", {"log": "verdicts.jsonl"}),
+        (
+            "anthropic:some-model",
+            "anthropic",
+            {"model": "some-model", "base_url": "https://api.anthropic.com/v1", "api_key_env": "ANTHROPIC_API_KEY"},
+        ),
+        (
+            "anthropic:m@http://127.0.0.1:1/v1",
+            "anthropic",
+            {"model": "m", "base_url": "http://127.0.0.1:1/v1", "api_key_env": None},
+        ),
+    ],
+)
+def test_a_judge_of_each_adapter_can_be_spelled_out(written: str, adapter: str, options: dict) -> None:
+    spec = find_judge(written, Config(), {})
+    assert (spec.name, spec.adapter, spec.options, spec.origin) == (written, adapter, options, "command line")
+
+
+def test_field_case_a29_a_misspelt_adapter_is_no_judge() -> None:
+    with pytest.raises(UsageError, match=r"no judge 'opneai:fake-judge' \(did you mean openai\?\)") as caught:
+        find_judge("opneai:fake-judge", Config(), {})
+    for form in ("openai:MODEL@URL", "anthropic:MODEL", "python:MODULE:FUNCTION", "command:PROGRAM", "sim:NAME"):
+        assert form in str(caught.value)
+
+
+@pytest.mark.parametrize("written", ["python:", "command:", "local:", "openai:", "anthropic:", "replay:", "mine:m", ""])
+def test_a_name_without_the_rest_is_no_judge(written: str) -> None:
+    with pytest.raises(UsageError, match="no judge"):
+        find_judge(written, Config(), {})
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ("python:just_a_module", "function should be a function as MODULE:NAME"),
+        ("python:a b:c", "function should be a function as MODULE:NAME"),
+        ("python:m:f()", "function should be a function as MODULE:NAME"),
+        ("command:judge 'unclosed", "can't be split into words"),
+    ],
+)
+def test_what_does_not_fit_after_the_colon_is_named(written: str, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        find_judge(written, Config(), {})
+
+
+@pytest.mark.parametrize(
+    ("settings", "wish"),
+    [
+        ('adapter = "python"\nfunction = 5', "function should be"),
+        ('adapter = "python"', "needs function"),
+        ('adapter = "command"\ncommand = []', "command should be a program and its arguments"),
+        ('adapter = "command"\ncommand = "x"\noptions = 5', "options should be a table of JSON values"),
+        ('adapter = "local"\nfile = "x"\ncontext_tokens = 1', "context_tokens should be a whole number from 128"),
+        ('adapter = "local"\nmodel = "x"', "needs file"),
+        ('adapter = "anthropic"\nmodel = "m"\nseed = 1', "no setting 'seed'"),
+        (openai("headers = {X-Team = 5}"), "headers should be a table of header names"),
+        (openai('headers = {Authorization = "Bearer sk-0123456789"}'), "Authorization looks like a key's"),
+        (openai('headers = {api-key = "sk-0123456789"}'), "api-key looks like a key's"),
+        (openai('headers = {Content-Type = "text/plain"}'), "'Content-Type' is no header that a judge may set"),
+        (openai('headers = {"X Team" = "a"}'), "'X Team' is no header"),
+        (openai('headers = {X-Team = "a\\r\\nX: y"}'), "the value of X-Team should be printable ASCII"),
+        (openai('key_header = "Host"'), "'Host' is no header"),
+        (openai("tls = {verify = 1}"), "tls should be a table of any of ca_file"),
+        (openai('tls = {pem = "x"}'), "tls should be a table of any of ca_file"),
+        (openai('tls = {ca_file = "/no/such/file.pem"}'), "ca_file names a file that does not exist"),
+    ],
+)
+def test_an_odd_setting_of_any_adapter_is_named_with_its_place(tmp_path: Path, settings: str, wish: str) -> None:
+    message = fault_of(tmp_path, settings)
+    assert message.startswith(f"{tmp_path / 'own.toml'} [judge.x]: ")
+    assert wish in message
+    assert "sk-0123456789" not in message
+
+
+def test_headers_and_tls_of_the_right_kind_are_taken(tmp_path: Path) -> None:
+    spec = configured(tmp_path, openai('headers = {X-Team = "evaluation"}\ntls = {verify = false}'))
+    judge = make_judge(spec, lexicon=Lexicon(requirements={}), connections=1)
+    assert judge.provenance == {
+        "url": URL,
+        "api_key_env": "",
+        "headers": "X-Team",
+        "tls": "the server's certificate was not verified",
+    }
+    assert "headers" not in judge.decoding
+
+
 # OPENAI_BASE_URL
 
 
