@@ -19,7 +19,10 @@ def pytest_configure() -> None:
 @pytest.fixture(autouse=True)
 def _own_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
     """No key, no URL and no user configuration of whoever runs the tests."""
-    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy"):
+    for api in ("OPENAI", "ANTHROPIC"):
+        monkeypatch.delenv(f"{api}_API_KEY", raising=False)
+        monkeypatch.delenv(f"{api}_BASE_URL", raising=False)
+    for name in ("HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.mktemp("config")))
 

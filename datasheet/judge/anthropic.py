@@ -75,20 +75,23 @@ class AnthropicJudge:
         start_hint: str = "",
         **endpoint: Unpack[EndpointOptions],
     ) -> None:
+        endpoint.setdefault("key_header", _KEY_HEADER)
+        served = Endpoint(call_path=_MESSAGES, fixed_headers={"anthropic-version": _VERSION}, **endpoint)
         settings = {
             "temperature": None if temperature is None else float(temperature),
             "max_tokens": max_tokens,
             "extra_body": dict(extra_body) if extra_body else None,
         }
         self.model = model
-        self.decoding: Mapping[str, object] = {name: value for name, value in settings.items() if value is not None}
-        check_settings({"model": model, **self.decoding}, ANTHROPIC, "an anthropic judge")
+        given = {name: value for name, value in settings.items() if value is not None}
+        check_settings({"model": model, **given}, ANTHROPIC, "an anthropic judge")
+        unverified = {} if served.verified is None else {"certificate_verified": served.verified}
+        self.decoding: Mapping[str, object] = {**given, **unverified}
         taken = sorted(_OWN_FIELDS.intersection(extra_body or ()))
         if taken:
             raise UsageError(f"extra_body holds {', '.join(taken)}: use the judge's own settings for what they cover")
-        endpoint.setdefault("key_header", _KEY_HEADER)
         self._server = ModelServer(
-            Endpoint(call_path=_MESSAGES, fixed_headers={"anthropic-version": _VERSION}, **endpoint),
+            served,
             model=model,
             read=read_message,
             field_hints=_SETTINGS,

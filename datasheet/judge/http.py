@@ -124,6 +124,11 @@ class Endpoint:
         self._session: aiohttp.ClientSession | None = None
 
     @property
+    def verified(self) -> bool | None:
+        """False where anyone may have answered; a part of a judge's identity then, and None elsewhere."""
+        return None if self._tls.verify else False
+
+    @property
     def provenance(self) -> dict[str, str]:
         """Where calls go, without user, key or query, and all that is unusual about the way."""
         facts = {"url": shown(self.base), "api_key_env": self.api_key_env or ""}

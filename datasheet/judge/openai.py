@@ -105,6 +105,7 @@ class OpenAIJudge:
         self._max_tokens_field = max_tokens_field
         self._json_mode = json_mode
         self._merges = system_role == "merge"
+        served = Endpoint(call_path=_CHAT, **endpoint)
         extra = _checked_extra(extra_body or {})
         settings = {
             "temperature": temperature,
@@ -114,6 +115,7 @@ class OpenAIJudge:
             "logprobs": logprobs,
             "system_role": "merge" if self._merges else None,
             "extra_body": extra or None,
+            "certificate_verified": served.verified,
         }
         self._decoding = {name: value for name, value in settings.items() if value is not None}
         self._fixed_fields: dict[str, object] = {"model": model}
@@ -122,7 +124,7 @@ class OpenAIJudge:
         self._logprobs = logprobs
         self._fixed_fields |= extra
         self._server = ModelServer(
-            Endpoint(call_path=_CHAT, **endpoint),
+            served,
             model=model,
             read=read_completion,
             field_hints=_SETTINGS,

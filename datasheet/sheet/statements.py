@@ -15,6 +15,10 @@ LIMITS_OF_USE = (
 )
 
 
+_UNVERIFIED = (
+    "UNVERIFIED SERVER: its certificate was not checked (tls verify = false), so that anyone on the way may have "
+    "answered in its place."
+)
 _SAID_BY = {
     "presentation-conflicted": ("positional",),
     "mixed stable-positional": ("positional", "surface-sensitive"),
@@ -37,6 +41,8 @@ def non_claims(bank: Mapping[str, Any], judge: Mapping[str, Any]) -> tuple[str, 
         claims.append("Ladder not validated by people: no one has yet confirmed its steps in a blind check.")
     if judge.get("simulated"):
         claims.append("SIMULATED: the readings come from a simulated observer, not from a model.")
+    if _is_unverified(judge):
+        claims.append(_UNVERIFIED)
     return tuple(claims)
 
 
@@ -47,4 +53,9 @@ def summary_sentence(judge: Mapping[str, Any], found: Characterisation) -> str:
     others = [flag.name for flag in profile.flags if flag.state == "raised" and flag.name not in said]
     also = f" Also raised: {', '.join(others)}." if others else ""
     prompt = f" under prompt {judge['prompt']}" if judge["prompt"] else ""
-    return f"{judge['name']}{prompt}: {profile.name}. {profile.sentence}{also}"
+    warning = f"{_UNVERIFIED} " if _is_unverified(judge) else ""
+    return f"{warning}{judge['name']}{prompt}: {profile.name}. {profile.sentence}{also}"
+
+
+def _is_unverified(judge: Mapping[str, Any]) -> bool:
+    return judge.get("decoding", {}).get("certificate_verified") is False
