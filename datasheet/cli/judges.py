@@ -83,11 +83,14 @@ def show_judge(name: str, config: Path | None, as_json: bool) -> None:
 def check_judge(name: str, config: Path | None, as_json: bool) -> None:
     """Make a few probe calls and say what works: the reply's format, seed, determinism, log-probabilities.
 
+    Exits with 2 where the judge can't be asked, or none of its replies can be read.
+
     \b
     datasheet judges check qwen32b
+    datasheet judges check python:my_module:my_function
     """
     from datasheet.config import load_config
-    from datasheet.workflows.judges import checked
+    from datasheet.workflows.check import checked
 
     report = checked(name, load_config(config))
     if as_json:

@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import importlib
 import importlib.util
+import json
 import time
 from collections.abc import Mapping
 from dataclasses import replace
@@ -132,8 +133,9 @@ class LocalJudge:
                 raise TransientJudgeError(f"{self.model} failed: {_told(problem)}", kind="exception") from None
             latency_s = time.perf_counter() - started_s
         try:
+            document = json.loads(json.dumps(document, default=float))  # its log-probabilities are numbers of NumPy
             return replace(read_completion(document), model=self.model, latency_s=latency_s)
-        except (EmptyReplyError, OddBodyError) as problem:
+        except (EmptyReplyError, OddBodyError, TypeError) as problem:
             raise TransientJudgeError(f"{self.model} gave no reply ({problem})", kind="empty") from None
 
     def _asked(self, request: Request) -> dict[str, object]:

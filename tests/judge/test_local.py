@@ -9,6 +9,7 @@ import threading
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from asking import ask_together, request
 from loopback import completion
@@ -17,7 +18,8 @@ from datasheet.errors import PermanentJudgeError, TransientJudgeError, UsageErro
 from datasheet.judge.local import LocalJudge
 from datasheet.records import Reply, Request
 
-FIRST = {"content": [{"token": "A", "logprob": -0.1, "top_logprobs": [{"token": "A", "logprob": -0.1}]}]}
+LIKELY = np.float32(-0.5)  # which no JSON library writes
+FIRST = {"content": [{"token": "A", "logprob": LIKELY, "top_logprobs": [{"token": "A", "logprob": LIKELY}]}]}
 
 
 class Library:
@@ -92,7 +94,8 @@ def test_candidates_need_a_model_that_keeps_all_scores(library: Library, file: s
     assert [options["logits_all"] for options in library.loaded] == [False, True]
     assert (library.asked[1]["logprobs"], library.asked[1]["top_logprobs"]) == (True, 5)
     assert isinstance(reply, Reply)
-    assert reply.logprobs == (("A", -0.1),)
+    assert reply.logprobs == (("A", -0.5),)
+    assert type(reply.logprobs[0][1]) is float
     assert isinstance(again, Reply)
 
 

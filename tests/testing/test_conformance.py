@@ -10,14 +10,16 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
-from loopback import LoopbackServer, Step, failure, message, verdict
+from loopback import LoopbackServer, Step, completion, failure, message, verdict
 
 from datasheet.errors import PermanentJudgeError, TransientJudgeError
 from datasheet.judge.anthropic import AnthropicJudge
 from datasheet.judge.base import Judge
 from datasheet.judge.command import CommandJudge
+from datasheet.judge.local import LocalJudge
 from datasheet.judge.openai import OpenAIJudge
 from datasheet.judge.python import PythonJudge
 from datasheet.judge.simulated import SimulatedJudge, observer
@@ -94,6 +96,28 @@ class TestCommand(JudgeConformance):
 
     def failing_judges(self) -> Iterable[Judge]:
         return [CommandJudge(command=[program]) for program in ("false", "true", "no-such-program-anywhere")]
+
+
+class TestLocal(JudgeConformance):
+    """With a stand-in for the library."""
+
+    @pytest.fixture(autouse=True)
+    def _library(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+        def loaded(*, model_path: str, **options: object) -> SimpleNamespace:
+            if not Path(model_path).read_bytes():
+                raise ValueError("no model")
+            return SimpleNamespace(create_chat_completion=lambda **asked: completion(TIE))
+
+        monkeypatch.setitem(sys.modules, "llama_cpp", SimpleNamespace(Llama=loaded, __spec__=SimpleNamespace()))
+        self.good, self.empty = tmp_path / "good.gguf", tmp_path / "empty.gguf"
+        self.good.write_bytes(b"GGUF")
+        self.empty.touch()
+
+    def make_judge(self) -> Judge:
+        return LocalJudge(file=str(self.good))
+
+    def failing_judges(self) -> Iterable[Judge]:
+        return [LocalJudge(file=str(self.empty))]
 
 
 # What the kit finds
