@@ -116,4 +116,4 @@ def prompts(as_json: bool) -> None:
         return
     for row in rows:
         ties = "ties allowed" if row["ties_allowed"] else "no ties"
-        put(visible(f"{row['name']:<14} {ties:<13} {row['title']}") + "\n")
+        put(visible(f"{row['name']:<18} {ties:<13} {row['title']}") + "\n")

@@ -7,9 +7,11 @@ from string import Template
 from typing import Any
 
 from datasheet.errors import PromptError
-from datasheet.prompts.parsing import contains_verdict, schema_of
+from datasheet.prompts.parsing import NO, SIDES, YES, contains_verdict, schema_of
 from datasheet.prompts.variant import PromptVariant
 from datasheet.records import OUTCOMES, Outcome
+
+_REASONS = "reasons"
 
 
 def render(
@@ -48,16 +50,25 @@ def canonical_replies(variant: PromptVariant) -> dict[Outcome, str]:
 
 
 def response_schema(variant: PromptVariant) -> dict[str, Any] | None:
-    """JSON Schema of the reply, for servers that can hold a judge to it; None where no JSON is asked for."""
-    if variant.schema != "json":
+    """JSON Schema of the reply, for servers that can hold a judge to it; None where no JSON is asked for.
+
+    Its members stand in the order in which the judge is to write them: reasons and checklists before the verdict.
+    """
+    if variant.schema not in ("json", "checklist"):
         return None
     offered = [*variant.labels, *([variant.abstention] if variant.abstention is not None else [])]
-    return {
-        "type": "object",
-        "properties": {"verdict": {"type": "string", "enum": offered}},
-        "required": ["verdict"],
-        "additionalProperties": False,
-    }
+    members: dict[str, Any] = {}
+    if variant.schema == "checklist":
+        numbers = map(str, range(1, variant.checklist_items + 1))
+        answers = _object({number: {"type": "string", "enum": [YES, NO]} for number in numbers})
+        members = {label: answers for side in SIDES if (label := _label_of(variant, side)) is not None}
+    elif variant.verdict_stands == "last":
+        members = {_REASONS: {"type": "string"}}
+    return _object(members | {"verdict": {"type": "string", "enum": offered}})
+
+
+def _object(members: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": members, "required": list(members), "additionalProperties": False}
 
 
 def contains_verdict_syntax(variant: PromptVariant, text: str) -> bool:
@@ -67,9 +78,22 @@ def contains_verdict_syntax(variant: PromptVariant, text: str) -> bool:
 
 def _written(variant: PromptVariant, label: str) -> str:
     """A label in the form that the variant asks for."""
-    if variant.schema == "json":
-        return json.dumps({"verdict": label}, ensure_ascii=False)
+    if variant.schema in ("json", "checklist"):
+        before: dict[str, object] = {}
+        if variant.schema == "checklist":
+            before = _answered(variant, label)
+        elif variant.verdict_stands == "last":
+            before = {_REASONS: "Compared point by point."}
+        return json.dumps(before | {"verdict": label}, ensure_ascii=False)
     return f"[[{label}]]" if variant.schema == "bracket" else label
+
+
+def _answered(variant: PromptVariant, label: str) -> dict[str, object]:
+    """A checklist that gives every item to the answer that wins, or to both in a tie."""
+    numbers = [str(number) for number in range(1, variant.checklist_items + 1)]
+    sides = [side_label for side in SIDES if (side_label := _label_of(variant, side)) is not None]
+    loser = next((side for side in sides if label in sides and side != label), None)
+    return {side: dict.fromkeys(numbers, NO if side == loser else YES) for side in sides}
 
 
 def _label_of(variant: PromptVariant, outcome: Outcome) -> str | None:

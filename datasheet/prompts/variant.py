@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -17,7 +18,7 @@ from datasheet.identity import canonical_json, content_id
 from datasheet.records import OUTCOMES, Outcome
 from datasheet.resources import templates_folder
 
-ReplySchema = Literal["json", "bracket", "single_token"]
+ReplySchema = Literal["json", "bracket", "single_token", "checklist"]
 Stands = Literal["whole", "last"]
 
 PLACEHOLDERS = ("question", "answer_first", "answer_second", "rubric", "reference")
@@ -49,14 +50,15 @@ class PromptVariant:
     name
         Name of the folder; no part of the identity.
     schema
-        How the verdict is written: a JSON object, a label in double brackets, or a label and nothing else.
+        How the verdict is written: a JSON object, a label in double brackets, a label and nothing else, or a checklist
+        that is answered for each of the two answers in a JSON object.
     labels
         From the label that the judge writes to the outcome that it stands for.
     abstention
         A label that reads as a tie and is counted apart, where the prompt offers one.
     verdict_stands
         ``"whole"``: the reply is the verdict, so that two different ones conflict. ``"last"``: text may come before
-        it, and the last one counts.
+        it, and the last one counts; in a JSON object that text is its member ``reasons``.
     top_logprobs
         Number of candidates that the judge is asked for at its one token, where the log-probabilities of the labels are
         to be read; None asks for none.
@@ -79,6 +81,11 @@ class PromptVariant:
     def ties_allowed(self) -> bool:
         """A reply can read as a tie: the prompt has a label for it, or an abstention."""
         return "tie" in self.labels.values() or self.abstention is not None
+
+    @property
+    def checklist_items(self) -> int:
+        """Number of rubric items that a checklist answers for each answer: the numbered lines of the rubric."""
+        return len(_numbers(self.rubric)) if self.schema == "checklist" else 0
 
     @property
     def prompt_hash(self) -> str:
@@ -149,7 +156,7 @@ def variant_from_content(text: str) -> PromptVariant:
     if faults:
         raise PromptError("stored prompt variant: " + "; ".join(faults))
     variant = PromptVariant(**{**held, "labels": MappingProxyType(settings["labels"])})
-    _check_placeholders(variant, "stored prompt variant")
+    _check_texts(variant, "stored prompt variant")
     return variant
 
 
@@ -183,7 +190,7 @@ def _load(folder: Path) -> PromptVariant:
         user=_text(folder / "user.txt"),
         rubric=_text(own_rubric if own_rubric.is_file() else _shipped() / "rubric.txt"),
     )
-    _check_placeholders(variant, str(folder))
+    _check_texts(variant, str(folder))
     return variant
 
 
@@ -240,6 +247,8 @@ def _value_faults(settings: Mapping[str, Any]) -> list[str]:
     if "top_logprobs" in settings and settings["schema"] != "single_token":
         faults.append(f"top_logprobs needs the schema single_token, not {settings['schema']!r}: a label is read there")
     labels = settings["labels"]
+    if settings["schema"] == "checklist" and ("abstention" in settings or "tie" not in labels.values()):
+        faults.append("a checklist can come out even: expected a label that stands for 'tie', and no abstention")
     faults += [
         f"label {label!r} must stand for one of {', '.join(OUTCOMES)}, not {outcome!r}"
         for label, outcome in labels.items()
@@ -252,6 +261,22 @@ def _value_faults(settings: Mapping[str, Any]) -> list[str]:
     if len({label.strip().casefold() for label in offered}) < len(offered):
         faults.append(f"labels must differ by more than case, found {', '.join(map(repr, offered))}")
     return faults
+
+
+def _numbers(rubric: str) -> list[int]:
+    """The numbers of the lines of a rubric that have one ("1. Is it …?")."""
+    return [int(number) for number in re.findall(r"^(\d{1,3})\. ", rubric, re.MULTILINE)]
+
+
+def _check_texts(variant: PromptVariant, place: str) -> None:
+    if variant.schema == "checklist":
+        numbers = _numbers(variant.rubric)
+        if not numbers or numbers != list(range(1, len(numbers) + 1)):
+            raise PromptError(
+                f"{place}: a checklist is answered by the numbers of its rubric items: expected lines of rubric.txt "
+                f"that start with 1., 2. and so on, found the numbers {', '.join(map(str, numbers)) or 'none'}"
+            )
+    _check_placeholders(variant, place)
 
 
 def _check_placeholders(variant: PromptVariant, place: str) -> None:

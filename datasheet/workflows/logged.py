@@ -11,7 +11,7 @@ from datasheet.analysis.operation import operation_of
 from datasheet.errors import PromptError, TrialLogError
 from datasheet.judge.truncation import looks_truncated
 from datasheet.prompts import PromptVariant, parse, read_labels
-from datasheet.prompts.parsing import OFF_FORMAT, REASON_SENTENCES
+from datasheet.prompts.parsing import DECLARED_OTHERWISE, OFF_FORMAT, REASON_SENTENCES
 from datasheet.prompts.variant import variant_from_content
 from datasheet.readings import ReadingRow, Readings
 from datasheet.records import Verdict
@@ -134,8 +134,14 @@ def _identity_notes(log: TrialLog, held: list[LoggedReading]) -> list[str]:
 def _reply_notes(variant: PromptVariant, held: list[LoggedReading], verdicts: list[Verdict]) -> list[str]:
     notes = []
     off_format = sum(OFF_FORMAT in verdict.flags or verdict.invalid == "no_verdict" for verdict in verdicts)
-    if off_format and variant.schema == "json":
+    if off_format and variant.schema in ("json", "checklist"):
         notes.append(f"{off_format} of {len(verdicts)} replies are not the JSON that the prompt asks for.")
+    otherwise = sum(DECLARED_OTHERWISE in verdict.flags for verdict in verdicts)
+    if otherwise:
+        notes.append(
+            f"{otherwise} of {len(verdicts)} replies declare another winner than their own checklist gives: the "
+            "checklist counts."
+        )
     bare = sum(read_labels(variant, logged.reply) is None for logged in held) if variant.top_logprobs else 0
     if bare:
         notes.append(

@@ -117,7 +117,7 @@ def test_judges_are_listed_and_shown(command: Command) -> None:
     shown = json.loads(command("judges", "show", "sim:careful", "--json").out)
     assert shown["dials"]["criterion"] == 0.6
     prompts = {row["name"]: row for row in json.loads(command("judges", "prompts", "--json").out)}
-    assert {"default", "strict-tie", "bracket", "forced-choice", "logprob"} == set(prompts)
+    assert {"default", "strict-tie", "bracket", "forced-choice", "logprob", "reasoned", "checklist"} < set(prompts)
     assert prompts["forced-choice"]["ties_allowed"] is False
 
 

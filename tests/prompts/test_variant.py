@@ -52,11 +52,15 @@ def fault_of(folder: Path | str) -> str:
     return str(caught.value)
 
 
-def test_ships_five_variants() -> None:
-    assert variant_names() == ["bracket", "default", "forced-choice", "logprob", "strict-tie"]
+NAMES = ["bracket", "checklist", "content-only", "default", "forced-choice", "length-neutral", "logprob"]
+NAMES += ["presentation-only", "reasoned", "reference", "strict-tie"]
 
 
-@pytest.mark.parametrize("name", ["bracket", "default", "forced-choice", "logprob", "strict-tie"])
+def test_the_shipped_variants_are_these() -> None:
+    assert variant_names() == NAMES
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_a_shipped_variant_loads_under_its_name(name: str) -> None:
     variant = load_variant(name)
     assert variant.name == name
@@ -69,9 +73,12 @@ def test_only_the_forced_choice_allows_no_tie() -> None:
 
 
 def test_shipped_variants_are_different_instruments_with_one_rubric() -> None:
-    variants = [load_variant(name) for name in variant_names()]
-    assert len({variant.prompt_hash for variant in variants}) == 5
-    assert len({variant.rubric_hash for variant in variants}) == 1
+    """But for those whose rubric is what they are about."""
+    variants = {name: load_variant(name) for name in variant_names()}
+    assert len({variant.prompt_hash for variant in variants.values()}) == len(NAMES)
+    own = {"checklist", "content-only", "presentation-only"}
+    assert len({variant.rubric_hash for name, variant in variants.items() if name not in own}) == 1
+    assert len({variant.rubric_hash for variant in variants.values()}) == 1 + len(own)
 
 
 def test_fixed_text_comes_first_and_the_answers_last() -> None:
@@ -93,7 +100,7 @@ def test_no_prompt_tells_that_quality_was_graded() -> None:
 def test_unknown_name_lists_the_known_ones() -> None:
     message = fault_of("defualt")
     assert "'defualt'" in message
-    assert "bracket, default, forced-choice, logprob, strict-tie" in message
+    assert ", ".join(NAMES) in message
 
 
 def test_folder_of_ones_own(make_variant: MakeVariant) -> None:
@@ -164,7 +171,11 @@ def test_stray_dollar_is_a_fault(make_variant: MakeVariant) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ('schema = "json"', 'schema = "xml"', "schema must be one of json, bracket, single_token, not 'xml'"),
+        (
+            'schema = "json"',
+            'schema = "xml"',
+            "schema must be one of json, bracket, single_token, checklist, not 'xml'",
+        ),
         ('schema = "json"\n', "", "field 'schema' is missing"),
         ("max_tokens = 64", 'max_tokens = "64"', "max_tokens must be a whole number, not '64'"),
         ("max_tokens = 64", "max_tokens = 0", "max_tokens must be at least 1"),
@@ -178,6 +189,8 @@ def test_stray_dollar_is_a_fault(make_variant: MakeVariant) -> None:
         ("[labels]", "top_logprobs = 5\n[labels]", "top_logprobs needs the schema single_token, not 'json'"),
         ("[labels]", "top_logprobs = 0\n[labels]", "top_logprobs must be at least 1 and at most 1,000, not 0"),
         ("[labels]", "top_logprobs = true\n[labels]", "top_logprobs must be a whole number"),
+        ('schema = "json"', 'schema = "checklist"\nabstention = "unsure"', "a checklist can come out even"),
+        ('schema = "json"', 'schema = "checklist"\ntop_logprobs = 5', "top_logprobs needs the schema single_token"),
     ],
 )
 def test_fault_in_the_fields_is_named(make_variant: MakeVariant, old: str, new: str, said: str) -> None:
@@ -185,6 +198,25 @@ def test_fault_in_the_fields_is_named(make_variant: MakeVariant, old: str, new: 
     message = fault_of(folder)
     assert said in message
     assert str(folder / "variant.toml") in message
+
+
+@pytest.mark.parametrize(
+    ("rubric", "found"),
+    [("- Is it good?", "none"), ("1. Is it good?\n3. Is it kind?", "1, 3"), ("2. Is it good?", "2"), ("1.Bad", "none")],
+)
+def test_a_checklist_is_answered_by_the_numbers_of_its_rubric(
+    make_variant: MakeVariant, rubric: str, found: str
+) -> None:
+    checklist = TOML.replace('"json"', '"checklist"')
+    assert f"found the numbers {found}" in fault_of(make_variant(toml=checklist, rubric=rubric))
+    own = make_variant(name="own", toml=checklist, rubric="1. Is it good?\n2. Is it kind?\n")
+    assert load_variant(str(own)).checklist_items == 2
+    assert load_variant("default").checklist_items == 0
+
+
+def test_a_checklist_needs_a_tie(make_variant: MakeVariant) -> None:
+    toml = TOML.replace('"json"', '"checklist"').replace('tie = "tie"\n', "")
+    assert "a checklist can come out even" in fault_of(make_variant(toml=toml, rubric="1. Is it good?"))
 
 
 def test_text_that_is_not_utf8_is_a_fault(make_variant: MakeVariant) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datasheet.prompts.parsing.checklist import DECLARED_OTHERWISE, NO, SIDES, YES
 from datasheet.prompts.parsing.marks import contains_verdict
 from datasheet.prompts.parsing.pairwise import OFF_FORMAT
 from datasheet.prompts.parsing.reading import PARSER, parse, parse_text
@@ -9,11 +10,15 @@ from datasheet.prompts.parsing.reasons import INVALID_REASONS, REASON_SENTENCES
 from datasheet.prompts.parsing.schema import FOREIGN_SCHEMAS, Kind, Schema, schema_of
 
 __all__ = [
+    "DECLARED_OTHERWISE",
     "FOREIGN_SCHEMAS",
     "INVALID_REASONS",
+    "NO",
     "OFF_FORMAT",
     "PARSER",
     "REASON_SENTENCES",
+    "SIDES",
+    "YES",
     "Kind",
     "Schema",
     "contains_verdict",

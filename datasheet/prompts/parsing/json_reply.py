@@ -31,6 +31,11 @@ def _number(digits: str) -> float:
 _DECODER = json.JSONDecoder(object_pairs_hook=_Object, parse_int=_number, strict=False)
 
 
+def as_members(value: Any) -> Members | None:
+    """The members of a value that is a JSON object, else None."""
+    return value if isinstance(value, _Object) else None
+
+
 def objects(text: str) -> Iterator[Members]:
     """The JSON objects of a text, outermost ones only, in order."""
     starts = [match.start() for match in _OPENING.finditer(text)]
@@ -76,17 +81,28 @@ def member_values(text: str, keys: tuple[str, ...]) -> list[Any]:
     NoReadingError
         No object has one of the keys, or an object gives different values.
     """
-    wanted = {key.casefold() for key in keys}
     values, seen = [], False
     for members in objects(text):
         seen = True
-        here = [value for key, value in members if key.strip().casefold() in wanted]
-        if not _all_equal(here):
-            raise NoReadingError("conflicting_keys")
-        values += here[:1]
+        values += value_under(members, keys)
     if seen and not values:
         raise NoReadingError("missing_key")
     return values
+
+
+def value_under(members: Members, keys: tuple[str, ...]) -> list[Any]:
+    """The value under one of the keys of an object, in a list; [] where it has none.
+
+    Raises
+    ------
+    NoReadingError
+        The object gives different values.
+    """
+    wanted = {key.casefold() for key in keys}
+    values = [value for key, value in members if key.strip().casefold() in wanted]
+    if not _all_equal(values):
+        raise NoReadingError("conflicting_keys")
+    return values[:1]
 
 
 def _all_equal(values: list[Any]) -> bool:

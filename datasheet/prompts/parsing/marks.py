@@ -144,8 +144,9 @@ def why_unread(text: str, form: re.Pattern[str], schema: Schema) -> str:
 def contains_verdict(text: str, schema: Schema) -> bool:
     """A text holds what a reply would write for a verdict, as a whole or as part of a sentence."""
     shown = in_plain_characters(text)
-    if schema.kind == "json":
-        keys = "|".join(map(re.escape, schema.keys))
+    if schema.kind in ("json", "checklist"):
+        written = schema.keys if schema.kind == "json" else schema.labels
+        keys = "|".join(map(re.escape, written))
         return re.search(rf"[\"'](?:{keys})[\"'] {{0,20}}:", shown, re.IGNORECASE) is not None
     if schema.kind == "single_token":
         return match_label(shown, schema) is not None

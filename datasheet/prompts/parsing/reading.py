@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from datasheet.prompts.parsing.checklist import read_checklist
 from datasheet.prompts.parsing.cleaning import clean
 from datasheet.prompts.parsing.named import read_binary, read_named_label
 from datasheet.prompts.parsing.pairwise import (
@@ -97,4 +98,5 @@ _READERS: dict[Kind, Callable[[str, Schema, bool], Verdict]] = {
     "labels": read_named_label,
     "binary": read_binary,
     "single_token": read_single_token,
+    "checklist": read_checklist,
 }

@@ -21,6 +21,7 @@ Kind = Literal[
     "labels",
     "binary",
     "single_token",
+    "checklist",
 ]
 
 _AB: Mapping[str, Outcome] = {"A": "first", "B": "second"}
@@ -35,7 +36,8 @@ class Schema:
     kind
         ``json`` a key of a JSON object; ``bracket`` [[A]]; ``choice`` "Choice: A"; ``output_a_b`` "Output (a)";
         ``five_level`` [[A>>B]]; ``ranking`` JSON with ``ordered_models``; ``two_scores`` "8 9"; ``rating`` one number;
-        ``labels`` one of some names; ``binary`` pass or fail; ``single_token`` a label and nothing else.
+        ``labels`` one of some names; ``binary`` pass or fail; ``single_token`` a label and nothing else; ``checklist``
+        JSON with yes or no to each item for each answer.
     labels
         From what the judge writes to the outcome (pairs of answers).
     names
@@ -46,6 +48,8 @@ class Schema:
         Lowest and highest number, where the verdict is a number.
     keys
         Keys of a JSON object that may hold the verdict.
+    items
+        Number of items of a checklist.
     last
         Text may come before the verdict, and the last one counts; else two different ones conflict.
     """
@@ -56,6 +60,7 @@ class Schema:
     abstention: str | None = None
     scale: tuple[float, float] | None = None
     keys: tuple[str, ...] = ("verdict", "winner")
+    items: int = 0
     last: bool = True
 
     @property
@@ -78,6 +83,7 @@ def schema_of(variant: PromptVariant) -> Schema:
         labels=variant.labels,
         abstention=variant.abstention,
         keys=("verdict",),
+        items=variant.checklist_items,
         last=variant.verdict_stands == "last",
     )
 
