@@ -20,6 +20,7 @@ from datasheet.judge.wire import as_json, environment_scrubber, read_answer
 from datasheet.records import Reply, Request
 
 _MOST_BYTES = 8_000_000
+_MOST_S_TO_END = 5.0
 
 
 class CommandJudge:
@@ -159,4 +160,8 @@ async def _end(process: Process) -> None:
         return
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
-    await process.wait()
+    try:
+        async with asyncio.timeout(_MOST_S_TO_END):
+            await process.wait()
+    except TimeoutError:  # something that it started has left its group and holds on to our pipes
+        process._transport.close()  # type: ignore[attr-defined]  # asyncio has no public way to let go

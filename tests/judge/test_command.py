@@ -70,13 +70,16 @@ def test_a_program_that_fails_is_asked_again_and_says_why() -> None:
     assert "ended with code 1: no\\x1b licence" in str(failed)
 
 
-def test_a_program_that_never_ends_is_killed_with_all_that_it_started(tmp_path: Path) -> None:
+def test_a_program_that_never_ends_is_killed_with_all_that_it_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     started = tmp_path / "child"
     code = (
         "import subprocess,sys,time; "
         "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)']); "
         f"open({str(started)!r}, 'w').write(str(child.pid)); time.sleep(60)"
     )
+    monkeypatch.setattr(command, "_MOST_S_TO_END", 0.1)  # else a child that goes on would be waited for here
     failed = only(code, timeout_s=1.0)
     assert isinstance(failed, TransientJudgeError)
     assert (failed.kind, "did not end within 1 s" in str(failed)) == ("timeout", True)
@@ -88,6 +91,17 @@ def _runs(process: int) -> bool:
         return "Z" not in Path(f"/proc/{process}/stat").read_text().split()[2]
     except FileNotFoundError:
         return False
+
+
+def test_a_program_that_leaves_its_group_is_not_waited_for_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(command, "_MOST_S_TO_END", 0.1)
+    code = (
+        "import subprocess,sys,time; "
+        "subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(8)'], start_new_session=True); time.sleep(60)"
+    )
+    failed = only(code, timeout_s=1.0)
+    assert isinstance(failed, TransientJudgeError)
+    assert failed.kind == "timeout"
 
 
 def test_a_cancelled_call_ends_its_program(tmp_path: Path) -> None:
@@ -109,7 +123,7 @@ def test_a_cancelled_call_ends_its_program(tmp_path: Path) -> None:
 
 def test_output_without_end_is_not_read_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(command, "_MOST_BYTES", 100_000)
-    failed = only("import sys\nwhile True: sys.stdout.write('x' * 10000)")
+    failed = only("import sys\nfor _ in range(10_000): sys.stdout.write('x' * 10_000)")
     assert isinstance(failed, TransientJudgeError)
     assert failed.kind == "bad_body"
 
