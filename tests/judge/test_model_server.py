@@ -10,6 +10,7 @@ from loopback import Call, LoopbackServer, Step, failure, verdict
 
 from datasheet.errors import PermanentJudgeError, TransientJudgeError
 from datasheet.judge import model_server
+from datasheet.judge.openai import OpenAIJudge
 from datasheet.records import Reply
 
 REQUESTS = [request(str(i)) for i in range(8)]
@@ -43,20 +44,30 @@ def test_a_first_call_that_may_pass_next_time_stops_no_other() -> None:
 
 def test_a_first_call_that_hangs_is_not_waited_for_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(model_server, "FIRST_CALL_ALONE_S", 0.05)
+
+    async def answered_first(judge: OpenAIJudge) -> list[int]:
+        await judge.open()
+        try:
+            calls = [asyncio.create_task(judge.ask(each)) for each in REQUESTS]
+            await asyncio.wait(calls[1:])
+            return [number for number, call in enumerate(calls) if not call.done()]
+        finally:
+            calls[0].cancel()
+            await asyncio.wait(calls)
+            await judge.close()
+
     with LoopbackServer([Step(stall=True), verdict("[[A]]")]) as server:
-        first, *others = asyncio.run(ask_together(judge_of(server, timeout_s=1.0), *REQUESTS))
-        assert server.peak_in_flight > 1
-    assert isinstance(first, TransientJudgeError)
-    assert all(isinstance(other, Reply) for other in others)
+        assert asyncio.run(answered_first(judge_of(server, timeout_s=30.0))) == [0]
 
 
-def test_a_judge_that_is_opened_again_forgets_what_the_first_call_met() -> None:
-    with LoopbackServer([failure(400, "no"), verdict("[[A]]")]) as server:
+def test_a_judge_that_is_opened_again_has_a_first_call_again() -> None:
+    with LoopbackServer([verdict("[[A]]"), failure(400, "no")]) as server:
         judge = judge_of(server)
-        (refused,) = asyncio.run(ask_together(judge, request()))
         (answered,) = asyncio.run(ask_together(judge, request()))
-    assert isinstance(refused, PermanentJudgeError)
+        refused = asyncio.run(ask_together(judge, *REQUESTS))
+        assert len(server.calls) == 2
     assert isinstance(answered, Reply)
+    assert all(isinstance(each, PermanentJudgeError) for each in refused)
 
 
 @pytest.mark.parametrize(

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import ssl
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 import trustme
 from asking import ask, judge_of
+from cryptography.hazmat.primitives import serialization
 from loopback import LoopbackServer
 
 from datasheet.errors import PermanentJudgeError, UsageError
@@ -92,12 +95,17 @@ def test_files_that_can_not_be_used_are_named(authority: tuple[trustme.CA, Path]
 def test_an_encrypted_key_is_refused_and_nobody_is_asked_for_its_password(
     authority: tuple[trustme.CA, Path],
 ) -> None:
-    from cryptography.hazmat.primitives import serialization
-
     folder = authority[1]
     key = serialization.load_pem_private_key((folder / "client.key").read_bytes(), None)
     locked = serialization.BestAvailableEncryption(b"secret")
     pem, form = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8
     (folder / "locked.key").write_bytes(key.private_bytes(pem, form, locked))
+    settings = {"certificate": str(folder / "client.pem"), "key": str(folder / "locked.key")}
     with pytest.raises(UsageError, match="a key without a password"):
-        Tls(certificate=str(folder / "client.pem"), key=str(folder / "locked.key")).context()
+        Tls(**settings).context()
+    # On a terminal, where OpenSSL would ask.
+    code = f"from datasheet.judge.tls import Tls; Tls(**{settings!r}).context()"
+    terminal = f"import pty; pty.spawn([{sys.executable!r}, '-c', {code!r}])"
+    run = subprocess.run([sys.executable, "-c", terminal], input="\n", capture_output=True, text=True, timeout=60)
+    assert "a key without a password" in run.stdout
+    assert "pass phrase" not in run.stdout
