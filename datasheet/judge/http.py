@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import errno
 import math
 import os
@@ -20,6 +19,7 @@ from yarl import URL
 from datasheet.errors import PermanentJudgeError, TransientJudgeError, UsageError
 from datasheet.judge.headers import BEARER, checked_headers
 from datasheet.judge.scrubbing import Scrubber
+from datasheet.judge.slots import Slots
 from datasheet.judge.tls import Tls
 from datasheet.judge.urls import is_loopback, server_url, shown, url_secrets, visible
 
@@ -69,7 +69,7 @@ class Endpoint:
     timeout_s
         Seconds for one call, counted from when it is sent and not from when it queues for a connection.
     connections
-        Calls in flight at most; the others queue.
+        Calls in flight at most; the others queue. Fewer while calls time out.
     key_header
         Name of the header that holds the key, where it is not ``Authorization: Bearer KEY``.
     headers
@@ -120,7 +120,7 @@ class Endpoint:
         self._connections = connections
         self._proxy: str | None = None
         self.scrub = Scrubber()
-        self._slots = asyncio.Semaphore(connections)
+        self._slots = Slots(connections)
         self._session: aiohttp.ClientSession | None = None
 
     @property
@@ -160,7 +160,7 @@ class Endpoint:
         if key:
             headers[self._key_header] = f"Bearer {key}" if self._key_header == BEARER else key
         # The slots hold back what is too much: a wait inside aiohttp's own pool would count as part of the call.
-        self._slots = asyncio.Semaphore(self._connections)
+        self._slots = Slots(self._connections)
         # trust_env stays off because it also lets a ~/.netrc replace the key; the proxy is looked up here instead.
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=0, ssl=self._tls_context or True),
@@ -187,20 +187,25 @@ class Endpoint:
         if self._session is None:
             raise RuntimeError("open the judge before asking it")
         timeout = aiohttp.ClientTimeout(total=timeout_s) if timeout_s else self._timeout
-        async with self._slots:
-            sent_s = time.perf_counter()
-            try:
-                async with self._session.request(
-                    method, url, data=content, timeout=timeout, proxy=self._proxy, allow_redirects=False
-                ) as response:
-                    body = await _read(response)
-            except TimeoutError:
-                raise self._failed(method, url, f"no answer within {timeout.total:g} s", kind="timeout") from None
-            except (aiohttp.ClientError, OSError) as error:
-                raise self._failed(method, url, self.scrub(_cause(error)), kind="connection") from None
-            if body is None:
-                cause = f"the answer is longer than {BODY_LIMIT_BYTES:,} bytes"
-                raise self._failed(method, url, cause, kind="bad_body")
+        slots = self._slots
+        turn = await slots.take()
+        sent_s = time.perf_counter()
+        try:
+            async with self._session.request(
+                method, url, data=content, timeout=timeout, proxy=self._proxy, allow_redirects=False
+            ) as response:
+                body = await _read(response)
+            slots.answered()
+        except TimeoutError:
+            slots.timed_out(turn)
+            raise self._failed(method, url, f"no answer within {timeout.total:g} s", kind="timeout") from None
+        except (aiohttp.ClientError, OSError) as error:
+            raise self._failed(method, url, self.scrub(_cause(error)), kind="connection") from None
+        finally:
+            slots.give_back()
+        if body is None:
+            cause = f"the answer is longer than {BODY_LIMIT_BYTES:,} bytes"
+            raise self._failed(method, url, cause, kind="bad_body")
         text = self.scrub(body.decode("utf-8-sig", errors="replace"))
         return Answer(
             status=response.status, headers=response.headers, text=text, latency_s=time.perf_counter() - sent_s
