@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     "judges",
     multiple=True,
     metavar="NAME",
-    help="A judge (see `datasheet judges list`), or "
-    "openai:MODEL@URL, replay:LOG, sim:NAME. Default: the embedded simulated judge. Repeatable.",
+    help="A judge (see `datasheet judges list`), or openai:MODEL@URL, anthropic:MODEL, local:FILE, "
+    "python:MODULE:FUNCTION, command:PROGRAM, replay:LOG, sim:NAME. Default: the embedded simulated judge. Repeatable.",
 )
 @click.option(
     "--prompt",

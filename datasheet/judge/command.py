@@ -8,6 +8,7 @@ import os
 import shlex
 import shutil
 import signal
+import sys
 import time
 from asyncio.subprocess import PIPE, Process
 from collections.abc import Mapping, Sequence
@@ -100,8 +101,8 @@ class CommandJudge:
         if code != 0:
             said = visible(self._scrub(complaint.decode("utf-8", "replace").strip())) or "(nothing on stderr)"
             raise TransientJudgeError(f"{self._name} ended with code {code}: {said}", kind="exit")
-        text = self._scrub(written.decode("utf-8-sig", "replace")).strip()
-        return read_answer(_answer(text), self._name, latency_s=latency_s)
+        answer = _answer(written.decode("utf-8-sig", "replace").strip())
+        return read_answer(answer, self._name, latency_s=latency_s, scrub=self._scrub)
 
     async def _run(self, line: bytes) -> tuple[bytes, bytes, int]:
         """Output, errors and exit code of one run."""
@@ -159,7 +160,10 @@ async def _end(process: Process) -> None:
     if process.returncode is not None:
         return
     with suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
+        if sys.platform == "win32":
+            process.kill()
+        else:
+            os.killpg(process.pid, signal.SIGKILL)
     try:
         async with asyncio.timeout(_MOST_S_TO_END):
             await process.wait()

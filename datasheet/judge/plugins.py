@@ -60,6 +60,8 @@ def plugin_judge(adapter: str, options: Mapping[str, Any], *, connections: int) 
     lacking = [name for name in _PARTS if not hasattr(judge, name)]
     if lacking:
         raise UsageError(f"{where} made no judge: it has no {', '.join(lacking)}")
+    if judge.adapter != adapter:
+        raise UsageError(f"{where} made a judge of the adapter {judge.adapter!r:.80}: the two names are one")
     return cast(Judge, judge)
 
 

@@ -15,7 +15,7 @@ from datasheet.errors import JudgeError, PermanentJudgeError, TransientJudgeErro
 from datasheet.judge.daemon import in_thread
 from datasheet.judge.scrubbing import Scrubber
 from datasheet.judge.urls import visible
-from datasheet.judge.wire import as_json, environment_scrubber, read_answer
+from datasheet.judge.wire import as_json, environment_scrubber, read_answer, scrubbed
 from datasheet.records import Reply, Request
 
 Function = Callable[[dict[str, object]], Any]
@@ -121,19 +121,11 @@ class PythonJudge:
                 raise TransientJudgeError(f"{self._name} raised {self._told(problem)}", kind="exception") from None
             latency_s = time.perf_counter() - started_s
         if isinstance(answer, Reply):
-            return answer
-        return read_answer(self._scrubbed(answer), self._name, latency_s=latency_s)
+            return scrubbed(answer, self._scrub)
+        return read_answer(answer, self._name, latency_s=latency_s, scrub=self._scrub)
 
     def _told(self, problem: Exception) -> str:
         return visible(self._scrub(f"{type(problem).__name__}: {problem}"))
-
-    def _scrubbed(self, answer: object) -> object:
-        """The answer without keys, wherever it is text."""
-        if isinstance(answer, str):
-            return self._scrub(answer)
-        if isinstance(answer, Mapping):
-            return {name: self._scrub(value) if isinstance(value, str) else value for name, value in answer.items()}
-        return answer
 
 
 def _imported(name: str, folder: str | None) -> object:

@@ -17,7 +17,8 @@ import math
 import os
 import re
 from collections.abc import Mapping
-from typing import TypeGuard
+from dataclasses import replace
+from typing import Any, TypeGuard
 
 from datasheet.errors import PermanentJudgeError, TransientJudgeError
 from datasheet.judge.completion import as_text, checked_candidates, token_count
@@ -49,8 +50,8 @@ def environment_scrubber() -> Scrubber:
     return Scrubber(value for name, value in os.environ.items() if _KEY_VARIABLE.search(name.upper()))
 
 
-def read_answer(answer: object, judge: str, *, latency_s: float) -> Reply:
-    """The reply in an answer.
+def read_answer(answer: object, judge: str, *, latency_s: float, scrub: Scrubber) -> Reply:
+    """The reply in an answer, without the secrets that ``scrub`` knows.
 
     Raises
     ------
@@ -64,13 +65,19 @@ def read_answer(answer: object, judge: str, *, latency_s: float) -> Reply:
     if not isinstance(answer, Mapping):
         raise _misfit(judge, f"a text or an object, found {type(answer).__name__}")
     if "error" in answer:
-        raise _error(answer, judge)
+        raise _error(answer, judge, scrub)
     if "text" not in answer:
         answer = {"text": _dumped(answer, judge)}
-    reply = _reply(answer, judge, latency_s)
+    reply = scrubbed(_reply(answer, judge, latency_s), scrub)
     if not reply.text and not reply.refusal and reply.finish_reason in ("", "stop"):
         raise TransientJudgeError(f"{judge} answered without a word", kind="empty")
     return reply
+
+
+def scrubbed(reply: Reply, scrub: Scrubber) -> Reply:
+    """The reply without secrets in any of its texts."""
+    clean: dict[str, Any] = {name: scrub(getattr(reply, name)) for name in _TEXTS}
+    return replace(reply, **clean)
 
 
 def _reply(answer: Mapping[str, object], judge: str, latency_s: float) -> Reply:
@@ -111,8 +118,8 @@ def _is_real(value: object) -> TypeGuard[int | float]:
     return isinstance(value, int | float) and not isinstance(value, bool) and not math.isnan(value)
 
 
-def _error(answer: Mapping[str, object], judge: str) -> TransientJudgeError | PermanentJudgeError:
-    said = f"{judge} says: {visible(str(answer['error']))}"
+def _error(answer: Mapping[str, object], judge: str, scrub: Scrubber) -> TransientJudgeError | PermanentJudgeError:
+    said = f"{judge} says: {visible(scrub(str(answer['error'])))}"
     if answer.get("retry") is False:
         return PermanentJudgeError(said, kind="refused")
     wait_s = answer.get("retry_after_s")

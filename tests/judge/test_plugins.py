@@ -31,12 +31,16 @@ class MyJudge:
 def no_judge(model, connections):
     return object()
 
+class Posing(MyJudge):
+    adapter = "openai"
+
 openai = MyJudge
 """
 ENTRIES = f"""[judge_datasheet.judges]
 mine = {MODULE}:MyJudge
 nothing = {MODULE}:no_judge
 absent = {MODULE}:absent
+posing = {MODULE}:Posing
 openai = {MODULE}:openai
 """
 
@@ -86,8 +90,9 @@ def test_a_file_in_the_working_folder_may_use_none(tmp_path: Path) -> None:
         ('adapter = "mine"', "does not take these settings"),
         ('adapter = "mine"\nmodel = "m"\nscale = -5', r"failed: ValueError: scale\\x1b"),
         ('adapter = "nothing"\nmodel = "m"', "made no judge: it has no adapter"),
+        ('adapter = "posing"\nmodel = "m"', "made a judge of the adapter 'openai'"),
         ('adapter = "absent"\nmodel = "m"', "can't be imported: AttributeError"),
-        ('adapter = "nowhere"', "no adapter 'nowhere': choose one of openai, .*, sim, mine, nothing, absent"),
+        ('adapter = "nowhere"', "no adapter 'nowhere': choose one of openai, .*, sim, mine, nothing, absent, posing"),
     ],
 )
 def test_what_can_not_be_used_is_named_with_its_place(tmp_path: Path, settings: str, said: str) -> None:

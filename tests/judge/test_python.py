@@ -35,6 +35,9 @@ def meets_others(asked):
 def key(asked):
     return {"text": os.environ["JUDGE_API_KEY"]}
 
+def whole_key(asked):
+    return Reply(text=os.environ["JUDGE_API_KEY"])
+
 def raises_key(asked):
     raise ValueError(os.environ["JUDGE_API_KEY"])
 
@@ -103,7 +106,9 @@ def test_a_function_that_never_returns_is_left_behind(name: str) -> None:
     sys.modules[MODULE].released.set()
 
 
-@pytest.mark.parametrize(("name", "text"), [("key", "[key]"), ("raises_key", "ValueError: [key]")])
+@pytest.mark.parametrize(
+    ("name", "text"), [("key", "[key]"), ("whole_key", "[key]"), ("raises_key", "ValueError: [key]")]
+)
 def test_keys_of_the_environment_are_in_no_reply_and_no_error(
     name: str, text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,8 +8,11 @@ import pytest
 from asking import request
 
 from datasheet.errors import PermanentJudgeError, TransientJudgeError
+from datasheet.judge.scrubbing import Scrubber
 from datasheet.judge.wire import as_json, read_answer
 from datasheet.records import Reply
+
+NOTHING = Scrubber()
 
 
 def test_a_request_is_plain_json_without_its_key() -> None:
@@ -57,7 +60,7 @@ def test_a_request_is_plain_json_without_its_key() -> None:
     ],
 )
 def test_an_answer(answer: object, reply: Reply) -> None:
-    assert read_answer(answer, "mine", latency_s=0.5) == reply
+    assert read_answer(answer, "mine", latency_s=0.5, scrub=NOTHING) == reply
 
 
 @pytest.mark.parametrize(
@@ -78,7 +81,7 @@ def test_an_answer(answer: object, reply: Reply) -> None:
 )
 def test_what_is_no_answer_ends_the_run_with_what_was_expected(answer: object, said: str) -> None:
     with pytest.raises(PermanentJudgeError, match=said) as error:
-        read_answer(answer, "mine", latency_s=0)
+        read_answer(answer, "mine", latency_s=0, scrub=NOTHING)
     assert error.value.kind == "contract"
     assert str(error.value).startswith("mine gave no answer")
 
@@ -95,10 +98,20 @@ def test_what_is_no_answer_ends_the_run_with_what_was_expected(answer: object, s
 )
 def test_an_error_that_may_pass(answer: object, kind: str, wait_s: float | None) -> None:
     with pytest.raises(TransientJudgeError) as error:
-        read_answer(answer, "mine", latency_s=0)
+        read_answer(answer, "mine", latency_s=0, scrub=NOTHING)
     assert (error.value.kind, error.value.retry_after_s) == (kind, wait_s)
 
 
 def test_an_error_that_does_not_pass() -> None:
     with pytest.raises(PermanentJudgeError, match=r"mine says: no licence\\x1b"):
-        read_answer({"error": "no licence\x1b", "retry": False}, "mine", latency_s=0)
+        read_answer({"error": "no licence\x1b", "retry": False}, "mine", latency_s=0, scrub=NOTHING)
+
+
+def test_no_part_of_an_answer_tells_a_secret() -> None:
+    scrub, told = Scrubber(["sk-0123456789"]), "I am sk-0123456789"
+    reply = read_answer({"text": told, "model": told, "reasoning": told}, "mine", latency_s=0, scrub=scrub)
+    assert (reply.text, reply.model, reply.reasoning) == ("I am [key]",) * 3
+    for error in (told, {"message": {"deep": told}}):
+        with pytest.raises(TransientJudgeError) as failure:
+            read_answer({"error": error}, "mine", latency_s=0, scrub=scrub)
+        assert "sk-0123456789" not in str(failure.value)
