@@ -7,10 +7,11 @@ import hashlib
 import importlib
 import importlib.util
 import json
+import threading
 import time
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -69,6 +70,7 @@ class LocalJudge:
         self._context_tokens = context_tokens
         self._load_options = dict(load_options or {})
         self._one_at_a_time = asyncio.Lock()
+        self._in_use = threading.Lock()  # also by a call that was cancelled, which goes on in its thread
         self._llama: Any = None
         self._keeps_scores = False
 
@@ -124,13 +126,11 @@ class LocalJudge:
             await self._load(scores=bool(request.top_logprobs))
             started_s = time.perf_counter()
             try:
-                document = await in_thread(
-                    lambda asked: self._llama.create_chat_completion(**asked), self._asked(request)
-                )
+                document = await in_thread(partial(_completed, self._llama, self._in_use), self._asked(request))
             except Exception as problem:  # the library says what is wrong by exceptions of any kind
                 if ApiError(message=str(problem)).meaning == "context_length":
                     return Reply(text="", finish_reason="context_length", model=self.model)
-                raise TransientJudgeError(f"{self.model} failed: {_told(problem)}", kind="exception") from None
+                raise TransientJudgeError(f"{self.model} failed: {self._told(problem)}", kind="exception") from None
             latency_s = time.perf_counter() - started_s
         try:
             document = json.loads(json.dumps(document, default=float))  # its log-probabilities are numbers of NumPy
@@ -161,10 +161,14 @@ class LocalJudge:
             self._llama = await in_thread(lambda path: library.Llama(model_path=path, **options), str(self._file))
         except Exception as problem:  # of the library's own, or of its shared objects
             raise PermanentJudgeError(
-                f"{self._file.name} can't be loaded ({_told(problem)}): expected a model in the GGUF format",
+                f"{self._file.name} can't be loaded ({self._told(problem)}): expected a model in the GGUF format",
                 kind="load",
             ) from None
         self._keeps_scores = scores
+
+    def _told(self, problem: Exception) -> str:
+        """What is wrong, without the place of the file on this machine."""
+        return visible(f"{type(problem).__name__}: {problem}".replace(str(self._file), self._file.name))
 
     def _digest(self) -> str:
         try:
@@ -174,5 +178,6 @@ class LocalJudge:
             raise UsageError(f"the model file {self._file} can't be read: {problem.strerror}") from None
 
 
-def _told(problem: Exception) -> str:
-    return visible(f"{type(problem).__name__}: {problem}")
+def _completed(llama: Any, in_use: threading.Lock, asked: dict[str, object]) -> Any:
+    with in_use:
+        return llama.create_chat_completion(**asked)

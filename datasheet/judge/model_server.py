@@ -26,6 +26,7 @@ FIRST_CALL_ALONE_S = 10.0
 _OFFERED_SHOWN = 8
 _OLLAMA_PORT = 11434
 _DATE = re.compile(r"-20\d{6}$")  # of a snapshot of a model
+_ALWAYS_SENT = {"model", "messages", "system"}
 _STATUS_KINDS = {408: "timeout", 409: "server_error", 425: "server_error", 429: "rate_limit"}
 
 
@@ -130,7 +131,7 @@ class ModelServer:
         error = read_error(document)
         if error is None and 200 <= answer.status < 300:
             return self._reply(document, answer)
-        return self._unread(error or ApiError(message=answer.text), answer, body.keys() - {"model", "messages"})
+        return self._unread(error or ApiError(message=answer.text), answer, body.keys() - _ALWAYS_SENT)
 
     def _reply(self, document: object, answer: Answer) -> Reply:
         try:

@@ -34,7 +34,7 @@ class Library:
     def model(self, **options: object) -> SimpleNamespace:
         self.loaded.append(options)
         if not Path(str(options["model_path"])).read_bytes().startswith(b"GGUF"):
-            raise ValueError("Failed to load model from file")
+            raise ValueError(f"Failed to load model from file: {options['model_path']}")
         return SimpleNamespace(create_chat_completion=self.create_chat_completion)
 
     def create_chat_completion(self, **asked: object) -> object:
@@ -105,6 +105,35 @@ def test_one_call_at_a_time(library: Library, file: str) -> None:
     library.answer = lambda asked: gate.wait() and completion("[[A]]")
     assert [type(reply) for reply in ask(file, *[request()] * 4)] == [Reply] * 4
     assert library.most_running == 1
+
+
+def test_a_cancelled_call_ends_before_the_next_begins(library: Library, file: str) -> None:
+    """Its thread goes on, and the library can't do two things at once."""
+    begun, gate = threading.Event(), threading.Event()
+
+    def answer(asked: dict) -> object:
+        begun.set()
+        gate.wait()
+        return completion("[[A]]")
+
+    library.answer = answer
+
+    async def cancelled_and_asked_again() -> Reply:
+        judge = LocalJudge(file=file)
+        await judge.open()
+        call = asyncio.create_task(judge.ask(request()))
+        while not begun.is_set():
+            await asyncio.sleep(0.001)
+        call.cancel()
+        await asyncio.wait([call])
+        again = asyncio.create_task(judge.ask(request()))
+        await asyncio.sleep(0.02)
+        assert len(library.asked) == 1
+        gate.set()
+        return await again
+
+    assert asyncio.run(cancelled_and_asked_again()).text == "[[A]]"
+    assert (len(library.asked), library.most_running) == (2, 1)
 
 
 def test_the_content_of_the_file_is_the_identity_and_its_place_is_not(file: str, tmp_path: Path) -> None:
