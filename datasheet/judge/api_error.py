@@ -54,6 +54,7 @@ _REFUSES_A_FIELD = re.compile(
     r"unsupported|not support|n't support|unrecogni[sz]ed|unknown|unexpected|not permitted|not allowed|extra|invalid|"
     r"must be|should be|out of range|too large|too high"
 )
+_SECONDS = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9})?s")
 # Only the head of a message is searched, so that no page of HTML costs time.
 _SEARCHED_CHARACTERS = 2_000
 
@@ -68,11 +69,14 @@ class ApiError:
         Everything that classes it (code, type, status, an inner code), in lower case.
     parameter
         The field of the request that it names, or "".
+    retry_after_s
+        Seconds to wait, where the error itself says so, as Google's do.
     """
 
     message: str
     codes: frozenset[str] = frozenset()
     parameter: str = ""
+    retry_after_s: float | None = None
 
     @property
     def status(self) -> int | None:
@@ -124,4 +128,12 @@ def read_error(document: object) -> ApiError | None:
         message=message if isinstance(message, str) else str(found),
         codes=frozenset(str(code).lower() for code in named if isinstance(code, str | int)),
         parameter=parameter if isinstance(parameter, str) else "",
+        retry_after_s=_retry_delay_s(found.get("details")),
     )
+
+
+def _retry_delay_s(details: object) -> float | None:
+    """The delay among the details of an error (``{"retryDelay": "34.5s"}``)."""
+    listed = details if isinstance(details, list) else []
+    delays = (detail.get("retryDelay") for detail in listed if isinstance(detail, dict))
+    return next((float(delay[:-1]) for delay in delays if isinstance(delay, str) and _SECONDS.fullmatch(delay)), None)

@@ -153,8 +153,12 @@ class ModelServer:
         kind = _STATUS_KINDS.get(status, "server_error")
         if status < 300:
             kind = {"rate_limit": "rate_limit", "overloaded": "server_error"}.get(error.meaning, "bad_body")
+        asked_wait_s = retry_after_s(answer.headers)
         raise TransientJudgeError(
-            self._answered(answer), kind=kind, status=answer.status, retry_after_s=retry_after_s(answer.headers)
+            self._answered(answer),
+            kind=kind,
+            status=answer.status,
+            retry_after_s=error.retry_after_s if asked_wait_s is None else asked_wait_s,
         )
 
     def _permanent(

@@ -9,8 +9,13 @@ In a test module of the adapter's own package::
         def make_judge(self):
             return MyJudge(model="some-model", connections=8)
 
-An adapter is offered to ``datasheet`` by an entry point of the group ``judge_datasheet.judges``; see
-:mod:`datasheet.judge.plugins` for how it is called, and :class:`datasheet.judge.base.Judge` for what it is.
+An adapter is offered to ``datasheet`` by an entry point, in the ``pyproject.toml`` of its package::
+
+    [project.entry-points."judge_datasheet.judges"]
+    mine = "my_package:MyJudge"
+
+and asked as ``datasheet build --judge mine:some-model``. See :mod:`datasheet.judge.plugins` for how it is called, and
+:class:`datasheet.judge.base.Judge` for what it is.
 """
 
 from __future__ import annotations

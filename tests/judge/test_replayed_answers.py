@@ -187,6 +187,20 @@ ROWS = [
     Row(name="R02 milliseconds", script=limited(retry_after_ms="1500"), reading="first", calls=2, waited_s=(1.5, 2.5)),
     Row(name="R02 at once", script=limited(Retry_After="0"), reading="first", calls=2, waited_s=(0, 2)),
     Row(name="R02 unreadable", script=limited(Retry_After="soon"), reading="first", calls=2, waited_s=(0, 2)),
+    Row(
+        name="seconds in the error itself",
+        script=[
+            Step(
+                status=429,
+                json=[{"error": {"code": 429, "message": "Quota exceeded", "status": "RESOURCE_EXHAUSTED",
+                                 "details": [{"@type": "Help"}, {"@type": "RetryInfo", "retryDelay": "34.5s"}]}}],
+            ),
+            GOOD,
+        ],
+        reading="first",
+        calls=2,
+        waited_s=(34.5, 35.5),
+    ),
     Row(name="R03 hours", script=limited(Retry_After="10800"), pause_s=10800, calls=1),
     Row(name="R03 quota for hours", script=[failure(429, "quota exhausted", headers={"Retry-After": "10800"})],
         pause_s=10800),
