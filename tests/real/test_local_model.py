@@ -11,6 +11,7 @@ import pytest
 
 from datasheet.judge.base import Judge
 from datasheet.judge.local import LocalJudge
+from datasheet.prompts import load_variant, parse
 from datasheet.records import Reply
 from datasheet.testing import sample_request
 
@@ -42,11 +43,13 @@ async def asked_in_turn(judge: Judge, *prompts: str) -> list[Reply]:
 
 def test_a_model_in_this_process_answers_the_same_each_time(model_file: str) -> None:
     judge = LocalJudge(file=model_file, seed=0, json_mode="json_object")
-    first, again, token = asyncio.run(asked_in_turn(judge, "default", "default", "logprob"))
+    first, again, token, checklist = asyncio.run(asked_in_turn(judge, "default", "default", "logprob", "checklist"))
     assert first.text == again.text
     assert first.prompt_tokens == again.prompt_tokens
     assert (first.model, first.prompt_tokens is not None) == (judge.model, True)
     assert len(token.logprobs) == 20
+    # The library holds the reply to the schema, which is nested here.
+    assert parse(load_variant("checklist"), checklist).invalid is None
     assert len(str(judge.decoding["file_sha256"])) == 64
 
 

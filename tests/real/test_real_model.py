@@ -39,7 +39,7 @@ def measured(judge: str, prompt: str, out: Path) -> tuple[BuildResult, int]:
     return result, asked[0]
 
 
-@pytest.mark.parametrize("prompt", ["default", "bracket", "checklist"])
+@pytest.mark.parametrize("prompt", ["default", "bracket"])
 def test_a_real_model_is_measured(prompt: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "sheet"
     result, asked = measured("smollm2", prompt, out)
