@@ -197,7 +197,8 @@ def test_a_found_file_can_not_say_whose_certificates_are_trusted(command: Comman
     assert "says whose certificates are trusted" in run.err
 
 
-def test_a_server_that_was_not_verified_is_said_first_of_all(command: Command) -> None:
+def test_a_server_that_was_not_verified_is_said_first_of_all(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(DESIGNS, "quick", replace(DESIGNS["quick"], n_tasks=2))
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     trustme.CA().issue_cert("other.example").configure_cert(context)
     with LoopbackServer([verdict('{"verdict": "A"}')], tls=context) as server:
@@ -220,7 +221,8 @@ def test_a_key_of_one_api_goes_to_no_other_server(command: Command, monkeypatch:
     hosted = json.loads(command("judges", "show", "anthropic:m", "--json").out)
     assert (hosted["base_url"], hosted["api_key_env"]) == ("https://api.anthropic.com/v1", "ANTHROPIC_API_KEY")
     with LoopbackServer([Step(json=message({"type": "text", "text": '{"verdict": "A"}'}))]) as server:
-        run = command("build", "--judge", f"anthropic:fake-judge@{server.base_url}", "--design", "quick", "--out", "X")
+        judge = f"anthropic:fake-judge@{server.base_url}"
+        run = command("build", "--judge", judge, "--design", "quick", "--out", "X", "--no-render")
         assert run.code == 0, run.err
         assert not any(KEY in str(dict(call.headers)) for call in (*server.calls, *server.model_calls))
         monkeypatch.setenv("ANTHROPIC_BASE_URL", server.base_url)
