@@ -10,6 +10,7 @@ from typing import Any, get_args
 
 from datasheet.records import ORDERS, Probe
 from datasheet.strict_json import decode
+from datasheet.trials.kept_verdict import kept_verdict
 
 _MOST_COUNT = 2**53
 _MOST_CODE = 2**31 - 1  # columns of readings are 32 bits wide
@@ -70,6 +71,14 @@ def _is_json_object(value: object) -> bool:
         return False
 
 
+def _is_kept_verdict(value: object) -> bool:
+    """Whether a value is a verdict as the log keeps it, or the empty text."""
+    try:
+        return isinstance(value, str) and (kept_verdict(value) is not None or not value)
+    except ValueError:
+        return False
+
+
 def _is_digits(value: object, pattern: str) -> bool:
     return isinstance(value, str) and re.fullmatch(pattern, value) is not None
 
@@ -109,6 +118,7 @@ READING: Mapping[str, Column] = {
     "model": TEXT,
     "fingerprint": TEXT,
     "logprobs": Column(wish="a JSON list of pairs of token and log probability", fits=_is_candidates),
+    "verdict": Column(wish="a verdict as JSON, or an empty text", fits=_is_kept_verdict),
 }
 FAILURE: Mapping[str, Column] = {
     "attempt": _whole(1, _MOST_COUNT),

@@ -8,7 +8,6 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from datasheet.errors import TrialLogError
-from datasheet.trials.tables import APPLICATION_ID, SCHEMA_VERSION
 
 _LOCK_WAIT_S = 30.0
 _CLAIM_WAIT_S = 0.2  # where two runs start at once, one of them gets the claim
@@ -87,6 +86,18 @@ def connected(path: Path, mode: str) -> Iterator[sqlite3.Connection]:
         yield connection
 
 
+@contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """All statements of the block on disk at its end, or none of them."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    finally:
+        if connection.in_transaction:
+            connection.rollback()
+
+
 def recover(path: Path) -> None:
     """Roll back what a killed run left half done: a connection that only reads may not, and would refuse the file."""
     try:
@@ -104,29 +115,3 @@ def leave_one_file(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA busy_timeout = 0")
     with suppress(sqlite3.Error):  # someone reads it, or the disk is full: the other form holds the same
         connection.execute("PRAGMA journal_mode = DELETE")
-
-
-def is_blank(connection: sqlite3.Connection, path: Path) -> bool:
-    """True where nothing was ever stored, False where there is a log that this version reads.
-
-    Raises
-    ------
-    TrialLogError
-        It is neither.
-    """
-    (application,) = connection.execute("PRAGMA application_id").fetchone()
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
-    (tables,) = connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
-    if application == 0 and tables == 0:
-        return True
-    if application != APPLICATION_ID:
-        raise TrialLogError(
-            f"{path}: expected a trial log, found a database of another application; it was left as it is. "
-            "Use another --out"
-        )
-    if version != SCHEMA_VERSION:
-        raise TrialLogError(
-            f"{path}: expected a trial log of version {SCHEMA_VERSION}, found version {version}; "
-            "use the judge-datasheet that wrote it, or a newer one"
-        )
-    return False

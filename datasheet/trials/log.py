@@ -11,6 +11,7 @@ import json
 import sqlite3
 from collections.abc import Container, Iterable, Iterator, Mapping
 from contextlib import ExitStack
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
@@ -28,26 +29,25 @@ from datasheet.trials.database import (
     exists,
     fault_text,
     in_words,
-    is_blank,
     leave_one_file,
     recover,
+    transaction,
 )
+from datasheet.trials.kept_verdict import ReplyReader, kept_text
+from datasheet.trials.migrations import to_read, upgrade, version_of
 from datasheet.trials.tables import (
     INSERT_FAILURE,
     INSERT_META,
     INSERT_READING,
     INSERT_STIMULUS,
-    RELATIONS,
-    SCHEMA,
     SELECT_READINGS,
-    TABLES,
     LoggedReading,
     Row,
     logged_reading,
-    row_faults,
     stimulus_row,
     stored_text,
 )
+from datasheet.trials.verification import database_faults, relation_faults, value_faults
 from datasheet.trials.writer import Watcher, Writer, insert
 
 _IDENTITY = ("judge_id", "bank_hash")
@@ -63,21 +63,40 @@ class TrialLog:
     :meth:`close` or at the end of a ``with`` block. Every method raises TrialLogError where the file fails.
     """
 
-    def __init__(self, path: Path, connection: sqlite3.Connection, writer: Writer | None, held: ExitStack) -> None:
+    def __init__(
+        self,
+        path: Path,
+        connection: sqlite3.Connection,
+        held: ExitStack,
+        writer: Writer | None = None,
+        reader: ReplyReader | None = None,
+    ) -> None:
         self.path = path
         self._connection = connection
-        self._writer = writer
         self._held = held
+        self._writer = writer
+        self._reader = reader
         self._model = self._meta("model")
 
     @classmethod
-    def open(cls, path: str | Path, *, instrument: Mapping[str, str], create: bool = True) -> TrialLog:
+    def open(
+        cls,
+        path: str | Path,
+        *,
+        instrument: Mapping[str, str],
+        create: bool = True,
+        instead_of_raw: ReplyReader | None = None,
+    ) -> TrialLog:
         """Open a log to write, and make it where there is none (unless ``create`` is false).
+
+        A log of an older version is upgraded.
 
         Parameters
         ----------
         instrument
             What the readings are of: ``judge_id``, ``bank_hash`` and whatever else tells it apart, stored once.
+        instead_of_raw
+            Reads the verdict of each reply, which is kept, and the judge's own words are not. None: they are kept.
 
         Raises
         ------
@@ -90,14 +109,16 @@ class TrialLog:
                 raise TrialLogError(_MISSING.format(path))
             stack.enter_context(claimed(path))
             connection = stack.enter_context(connected(path, "rwc"))
-            blank = is_blank(connection, path)  # before anything is changed: the file may be someone else's
+            version = version_of(connection, path)  # before anything is changed: the file may be someone else's
             stack.callback(leave_one_file, connection)
             connection.execute("PRAGMA journal_mode = WAL")
-            if blank:
-                _create(connection, instrument)
+            with transaction(connection):
+                upgrade(connection, path)
+                if version == 0:
+                    insert(connection, INSERT_META, ("instrument", canonical_json(dict(instrument))))
             writer = Writer(path, stack.enter_context(connected(path, "rw")))
             stack.callback(writer.stop)
-            log = cls(path, connection, writer, stack)
+            log = cls(path, connection, stack, writer, instead_of_raw)
             log.check_instrument(instrument)
             log._held = stack.pop_all()
         return log
@@ -115,11 +136,10 @@ class TrialLog:
         with in_words(path), ExitStack() as stack:
             if not exists(path):
                 raise TrialLogError(_MISSING.format(path))
-            recover(path)
-            connection = stack.enter_context(connected(path, "ro"))
-            if is_blank(connection, path):
+            connection = stack.enter_context(to_read(path))
+            if version_of(connection, path) == 0:
                 raise TrialLogError(f"{path}: expected a trial log, found an empty file; `datasheet build` fills one")
-            log = cls(path, connection, None, stack)
+            log = cls(path, connection, stack)
             log._held = stack.pop_all()
         return log
 
@@ -138,7 +158,7 @@ class TrialLog:
                 return set()
             recover(path)
             with connected(path, "ro") as connection:
-                if is_blank(connection, path):
+                if version_of(connection, path) == 0:
                     return set()
         with cls.read(path) as log:
             log.check_instrument(instrument)
@@ -159,7 +179,7 @@ class TrialLog:
                 return None
         with in_words(path), claimed(path):
             with connected(path, "rw") as connection:
-                is_blank(connection, path)
+                version_of(connection, path)
                 connection.execute("PRAGMA journal_mode = DELETE")  # one file holds it all, and can be renamed
             names = (path.with_name(f"{path.stem}.old{number}{path.suffix}") for number in count(1))
             aside = next(name for name in names if not name.exists())
@@ -212,12 +232,17 @@ class TrialLog:
 
     def record(self, trial: Trial, request: Request, reply: Reply, *, attempts: int, at: datetime) -> None:
         """Queue a reading; it counts once it is committed (:meth:`watch`, :meth:`flush`)."""
+        verdict = ""
+        if self._reader is not None:
+            verdict = kept_text(self._reader, reply)
+            reply = replace(reply, text="", refusal="", reasoning="")
         row = (
             request.key, trial.stimulus.id, trial.order, trial.repeat,
             sum(len(text) for _, text in request.messages), attempts, _utc(at),
             reply.text, reply.finish_reason, reply.refusal, reply.reasoning, reply.prompt_tokens,
             reply.completion_tokens, reply.latency_s, reply.model, reply.fingerprint,
             json.dumps(reply.logprobs, ensure_ascii=False) if reply.logprobs else "[]",
+            verdict,
         )  # fmt: skip
         self._writing.put(INSERT_READING, row)
 
@@ -314,10 +339,11 @@ class TrialLog:
     def verify(self) -> list[str]:
         """Faults of the file and of what it holds, one sentence each; an intact log has none."""
         try:
-            damage = [row[0] for row in self._connection.execute("PRAGMA integrity_check") if row[0] != "ok"]
-            if damage:
-                return [f"the database is damaged: {fault}" for fault in damage]
-            return [*self._instrument_fault(), *self._relation_faults(), *self._value_faults()]
+            return database_faults(self._connection) or [
+                *self._instrument_fault(),
+                *relation_faults(self._connection),
+                *value_faults(self._connection),
+            ]
         except sqlite3.DatabaseError as error:
             return [fault_text(self.path, error)]
 
@@ -327,20 +353,6 @@ class TrialLog:
         except TrialLogError as error:
             return [str(error)]
         return []
-
-    def _relation_faults(self) -> Iterator[str]:
-        for query, sentence in RELATIONS:
-            for row in self._connection.execute(query):
-                yield sentence.format(*map(stored_text, row))
-
-    def _value_faults(self) -> Iterator[str]:
-        for table, name, columns in TABLES:
-            labels = (name, *columns)
-            # In brackets, because SQLite takes a name in quotes that it does not know for a text.
-            selected = ", ".join(f"[{label}]" for label in labels)
-            for values in self._connection.execute(f"SELECT {selected} FROM {table} ORDER BY {name}"):
-                row = dict(zip(labels, values, strict=True))
-                yield from row_faults(f"{table} {stored_text(row[name])!s:.80}", row, columns)
 
     def _logged(self, row: Row) -> LoggedReading:
         try:
@@ -371,12 +383,6 @@ class TrialLog:
         if odd is not None:
             raise TrialLogError(f"{self.path}: a kind or fingerprint should be text, found {odd!r:.60}; {_EDITED}")
         return counts
-
-
-def _create(connection: sqlite3.Connection, instrument: Mapping[str, str]) -> None:
-    connection.executescript(SCHEMA)
-    insert(connection, INSERT_META, ("instrument", canonical_json(dict(instrument))))
-    connection.execute("COMMIT")
 
 
 def _utc(at: datetime) -> str:

@@ -9,32 +9,10 @@ from typing import Any, TypeAlias
 
 from datasheet.records import Order, Reply, Stimulus, word_count
 from datasheet.trials.columns import FAILURE, READING, STIMULUS, Column, faults, level_fault
+from datasheet.trials.kept_verdict import KeptVerdict, kept_verdict
 
-APPLICATION_ID = int.from_bytes(b"JDtl")
-SCHEMA_VERSION = 1
-SCHEMA = f"""
-BEGIN IMMEDIATE;
-PRAGMA application_id = {APPLICATION_ID};
-PRAGMA user_version = {SCHEMA_VERSION};
-CREATE TABLE meta (field TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE stimulus (
-    id TEXT PRIMARY KEY, probe TEXT NOT NULL, arm TEXT NOT NULL, task TEXT NOT NULL, level_a INTEGER, level_b INTEGER,
-    filler_b INTEGER NOT NULL, dose INTEGER, length_a INTEGER NOT NULL, length_b INTEGER NOT NULL
-) WITHOUT ROWID;
-CREATE TABLE reading (
-    key TEXT PRIMARY KEY, stimulus TEXT NOT NULL REFERENCES stimulus (id), "order" TEXT NOT NULL,
-    repeat INTEGER NOT NULL, prompt_characters INTEGER NOT NULL, attempts INTEGER NOT NULL, at TEXT NOT NULL,
-    text TEXT NOT NULL, finish_reason TEXT NOT NULL, refusal TEXT NOT NULL, reasoning TEXT NOT NULL,
-    prompt_tokens INTEGER, completion_tokens INTEGER, latency_s REAL NOT NULL, model TEXT NOT NULL,
-    fingerprint TEXT NOT NULL, logprobs TEXT NOT NULL
-);
-CREATE TABLE failure (
-    key TEXT NOT NULL, attempt INTEGER NOT NULL, kind TEXT NOT NULL, status INTEGER, message TEXT NOT NULL,
-    at TEXT NOT NULL
-);
-"""
 INSERT_STIMULUS = "INSERT INTO stimulus VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-INSERT_READING = "INSERT INTO reading VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+INSERT_READING = "INSERT INTO reading VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 INSERT_FAILURE = "INSERT INTO failure VALUES (?, ?, ?, ?, ?, ?)"
 INSERT_META = "INSERT OR IGNORE INTO meta VALUES (?, ?)"
 _TRIAL_FIELDS = (
@@ -45,9 +23,10 @@ _REPLY_FIELDS = (
     "text", "finish_reason", "refusal", "reasoning", "prompt_tokens", "completion_tokens", "latency_s", "model",
     "fingerprint", "logprobs",
 )  # fmt: skip
+_COLUMNS = (*_TRIAL_FIELDS, *_REPLY_FIELDS, "verdict")
 SELECT_READINGS = f"""
 SELECT key, stimulus AS stimulus_id, probe, arm, task, level_a, level_b, filler_b, dose, length_a, length_b,
-       "order", repeat, prompt_characters, attempts, at, {", ".join(_REPLY_FIELDS)}
+       "order", repeat, prompt_characters, attempts, at, {", ".join(_REPLY_FIELDS)}, verdict
 FROM reading LEFT JOIN stimulus ON stimulus.id = reading.stimulus ORDER BY key
 """
 RELATIONS = (
@@ -86,6 +65,8 @@ class LoggedReading:
         Calls that it took, the successful one among them.
     at
         When the reply came: ISO 8601, UTC, in seconds.
+    kept
+        The verdict that was kept in the place of the judge's own words; None where ``reply`` has them.
     """
 
     key: str
@@ -105,6 +86,7 @@ class LoggedReading:
     attempts: int
     at: str
     reply: Reply
+    kept: KeptVerdict | None = None
 
 
 def stimulus_row(stimulus: Stimulus) -> Row:
@@ -123,17 +105,17 @@ def logged_reading(row: Row) -> LoggedReading:
     ValueError
         A value that its column can't hold.
     """
-    values = [stored_text(value) for value in row]
-    trial = dict(zip(_TRIAL_FIELDS, values, strict=False))
-    reply = dict(zip(_REPLY_FIELDS, values[len(_TRIAL_FIELDS) :], strict=True))
-    if trial["probe"] is None:
-        raise ValueError(f"its stimulus {trial['stimulus_id']!r:.60} is not in the log")
-    held = {**trial, **reply, "stimulus": trial["stimulus_id"]}
-    found = [*faults(held, READING), *faults(held, STIMULUS), level_fault(trial["level_a"], trial["level_b"])]
+    held = dict(zip(_COLUMNS, map(stored_text, row), strict=True))
+    if held["probe"] is None:
+        raise ValueError(f"its stimulus {held['stimulus_id']!r:.60} is not in the log")
+    checked = {**held, "stimulus": held["stimulus_id"]}
+    found = [*faults(checked, READING), *faults(checked, STIMULUS), level_fault(held["level_a"], held["level_b"])]
     if any(found):
         raise ValueError("; ".join(filter(None, found)))
+    reply = {name: held[name] for name in _REPLY_FIELDS}
     reply["logprobs"] = tuple((token, logprob) for token, logprob in json.loads(reply["logprobs"]))
-    return LoggedReading(**trial, reply=Reply(**reply))
+    trial = {name: held[name] for name in _TRIAL_FIELDS}
+    return LoggedReading(**trial, reply=Reply(**reply), kept=kept_verdict(held["verdict"]))
 
 
 def row_faults(name: str, row: Mapping[str, Any], columns: Mapping[str, Column]) -> Iterator[str]:

@@ -10,7 +10,7 @@ from queue import Empty, SimpleQueue
 from typing import TypeAlias
 
 from datasheet.errors import TrialLogError
-from datasheet.trials.database import fault_text
+from datasheet.trials.database import fault_text, transaction
 from datasheet.trials.tables import INSERT_READING, Row
 
 Watcher: TypeAlias = Callable[[int, TrialLogError | None], object]
@@ -97,13 +97,10 @@ class Writer:
 
     def _commit(self, rows: list[tuple[str, Row]]) -> None:
         try:
-            self._connection.execute("BEGIN IMMEDIATE")
-            for statement, row in rows:
-                insert(self._connection, statement, row)
-            self._connection.execute("COMMIT")
+            with transaction(self._connection):
+                for statement, row in rows:
+                    insert(self._connection, statement, row)
         except Exception as error:  # whatever it is, the run must hear of it: this thread has no one else to tell
-            if self._connection.in_transaction:
-                self._connection.rollback()
             self.fault = TrialLogError(fault_text(self._path, error))
         if self.watcher is not None:
             readings = sum(statement is INSERT_READING for statement, _ in rows)
