@@ -78,6 +78,11 @@ if TYPE_CHECKING:
     help="A datasheet.toml; it may define any judge.",
 )
 @click.option("--fresh", is_flag=True, help="Start over; the old trial log is kept under another name.")
+@click.option(
+    "--no-raw",
+    is_flag=True,
+    help="Keep the readings, but not the judge's own words: no later parser can read them again.",
+)
 @click.option("--no-render", is_flag=True, help="Write datasheet.json only.")
 @click.option("--json", "as_json", is_flag=True, help="Print the datasheet's JSON on stdout.")
 def build(
@@ -91,6 +96,7 @@ def build(
     seed: int,
     config: Path | None,
     fresh: bool,
+    no_raw: bool,
     no_render: bool,
     as_json: bool,
 ) -> None:
@@ -127,6 +133,7 @@ def build(
             repeats=repeats,
             seed=seed,
             fresh=fresh,
+            keep_raw=not no_raw,
             render=not no_render,
         )
         result = run_build(options, settings, announce=_announce, progress=ProgressLine().show)

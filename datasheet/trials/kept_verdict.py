@@ -41,7 +41,11 @@ _FITS: Mapping[str, Callable[[Any], bool]] = {
 
 def kept_text(reader: ReplyReader, reply: Reply) -> str:
     """What a log keeps of a reply's verdict: JSON, without what is not so."""
-    said = {name: value for name, value in asdict(reader.read(reply)).items() if value not in (None, False, ())}
+    said = {
+        name: value
+        for name, value in asdict(reader.read(reply)).items()
+        if not any(value is absent for absent in (None, False, ()))
+    }
     return canonical_json({**said, "parser": reader.parser})
 
 

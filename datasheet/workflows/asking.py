@@ -7,6 +7,7 @@ from pathlib import Path
 
 from datasheet.errors import TrialLogError
 from datasheet.judge.base import Judge
+from datasheet.trials.kept_verdict import ReplyReader
 from datasheet.trials.log import TrialLog
 from datasheet.trials.pending import Planned
 from datasheet.trials.runner import Progress, RunOutcome, run
@@ -20,8 +21,14 @@ async def ask(
     *,
     concurrency: int,
     progress: Callable[[Progress], None] | None = None,
+    instead_of_raw: ReplyReader | None = None,
 ) -> RunOutcome:
     """Ask a judge every planned trial that its log, which is made where there is none, has no reading of.
+
+    Parameters
+    ----------
+    instead_of_raw
+        Reads the verdicts that are kept in the place of the judge's own words; None keeps the words.
 
     Raises
     ------
@@ -36,7 +43,7 @@ async def ask(
             log_path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as problem:
             raise TrialLogError(f"the folder {log_path.parent} can't be made: {problem.strerror}") from None
-        with TrialLog.open(log_path, instrument=described) as log:
+        with TrialLog.open(log_path, instrument=described, instead_of_raw=instead_of_raw) as log:
             return await run(planned, judge, log, concurrency=concurrency, progress=progress)
     finally:
         await judge.close()

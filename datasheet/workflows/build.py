@@ -33,7 +33,7 @@ from datasheet.workflows.context import LOG_NAME, sheet_context
 from datasheet.workflows.documents import Documents, write_documents
 from datasheet.workflows.instrument import Instrument
 from datasheet.workflows.limits import configured_limits
-from datasheet.workflows.logged import LoggedRun, read_run
+from datasheet.workflows.logged import LoggedRun, read_run, reader_of
 from datasheet.workflows.replay import replay_judge
 
 __all__ = ["DEFAULT_JUDGE", "Announcement", "BuildOptions", "BuildResult", "Progress", "build", "folder_name"]
@@ -55,6 +55,7 @@ class BuildOptions:
     repeats: int | None = None
     seed: int = 0
     fresh: bool = False
+    keep_raw: bool = True
     render: bool = True
 
 
@@ -135,7 +136,15 @@ def build(
     outcome = None
     if to_ask:
         outcome = asyncio.run(
-            ask(planned, judge, log_path, described, concurrency=options.concurrency, progress=progress)
+            ask(
+                planned,
+                judge,
+                log_path,
+                described,
+                concurrency=options.concurrency,
+                progress=progress,
+                instead_of_raw=None if options.keep_raw else reader_of(variant),
+            )
         )
         if outcome.paused is not None:
             return BuildResult(folder=folder, outcome=outcome)

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from datasheet.analysis.operation import operation_of
 from datasheet.errors import PromptError, TrialLogError
 from datasheet.judge.truncation import looks_truncated
-from datasheet.prompts import PromptVariant, parse, read_labels
+from datasheet.prompts import PARSER, PromptVariant, parse, read_labels
 from datasheet.prompts.parsing import DECLARED_OTHERWISE, OFF_FORMAT, REASON_SENTENCES
 from datasheet.prompts.variant import variant_from_content
 from datasheet.readings import ReadingRow, Readings
 from datasheet.records import Verdict
+from datasheet.trials.kept_verdict import ReplyReader
 from datasheet.trials.log import TrialLog
 from datasheet.trials.tables import LoggedReading
 
@@ -52,6 +54,16 @@ def variant_of(log: TrialLog) -> PromptVariant:
     return variant
 
 
+def reader_of(variant: PromptVariant) -> ReplyReader:
+    """What reads the replies of a log that keeps no raw ones."""
+    return ReplyReader(parser=PARSER, read=partial(parse, variant))
+
+
+def verdict_of(variant: PromptVariant, logged: LoggedReading) -> Verdict:
+    """The verdict of a logged reply: read now, or, where the judge's own words were not kept, as it was read then."""
+    return parse(variant, logged.reply) if logged.kept is None else logged.kept.verdict
+
+
 def reading_row(variant: PromptVariant, logged: LoggedReading, verdict: Verdict) -> ReadingRow:
     """The reading that a logged reply and its verdict make."""
     known = logged.level_a is not None and logged.level_b is not None
@@ -79,7 +91,7 @@ def reading_row(variant: PromptVariant, logged: LoggedReading, verdict: Verdict)
 def read_run(log: TrialLog, variant: PromptVariant, keys: Collection[str] | None = None) -> LoggedRun:
     """The readings of a log (only those of ``keys``, if given), parsed, with how the judge ran."""
     held = list(log.readings(None if keys is None else set(keys)))
-    verdicts = [parse(variant, logged.reply) for logged in held]
+    verdicts = [verdict_of(variant, logged) for logged in held]
     rows = [reading_row(variant, logged, verdict) for logged, verdict in zip(held, verdicts, strict=True)]
     dates = sorted(logged.at for logged in held)
     failures = log.failures()
@@ -110,7 +122,12 @@ def _notes(
     failures: Mapping[str, int],
 ) -> list[str]:
     """What the replies themselves give a reader to think about."""
-    notes = [*_identity_notes(log, held), *_reply_notes(variant, held, verdicts), *_truncation_notes(held)]
+    notes = [
+        *_identity_notes(log, held),
+        *_kept_notes(held),
+        *_reply_notes(variant, held, verdicts),
+        *_truncation_notes(held),
+    ]
     timeouts, calls = failures.get("timeout", 0), len(held)
     if timeouts > _MANY_TIMEOUTS * calls:
         notes.append(
@@ -129,6 +146,15 @@ def _identity_notes(log: TrialLog, held: list[LoggedReading]) -> list[str]:
     if len(log.fingerprints()) > 1:
         notes.append("The server's fingerprint changed during the run: its software or hardware may have changed.")
     return notes
+
+
+def _kept_notes(held: list[LoggedReading]) -> list[str]:
+    parsers = Counter(logged.kept.parser for logged in held if logged.kept is not None)
+    return [
+        f"The judge's own words were not kept for {count} of {len(held)} readings: they can't be read again, and stay "
+        f"as the parser {parser} read them."
+        for parser, count in sorted(parsers.items())
+    ]
 
 
 def _reply_notes(variant: PromptVariant, held: list[LoggedReading], verdicts: list[Verdict]) -> list[str]:

@@ -10,12 +10,12 @@ from typing import Any
 
 from datasheet.errors import UsageError
 from datasheet.exchange.verdict_log import write_verdict_log
-from datasheet.prompts import PARSER, PromptVariant, parse
+from datasheet.prompts import PARSER, PromptVariant
 from datasheet.records import LabelLogProbabilities
 from datasheet.trials.log import TrialLog
 from datasheet.workflows.analyze import LOG_SUFFIXES, is_trial_log
 from datasheet.workflows.context import LOG_NAME
-from datasheet.workflows.logged import reading_row, variant_of
+from datasheet.workflows.logged import reading_row, variant_of, verdict_of
 
 _LEAST_LOGPROB = -700.0  # below, a probability is no number that a float can hold
 _HEADER_TEXTS = (
@@ -87,8 +87,8 @@ def export(source: Path, target: Path, *, raw: bool = True, force: bool = False)
 
 def _rows(log: TrialLog, variant: PromptVariant, *, raw: bool) -> Iterator[Mapping[str, Any]]:
     for logged in log.readings():
-        reply = logged.reply
-        row = reading_row(variant, logged, parse(variant, reply))
+        reply, words = logged.reply, raw and logged.kept is None
+        row = reading_row(variant, logged, verdict_of(variant, logged))
         yield {
             "pair": row.stimulus,
             "order": row.order,
@@ -110,15 +110,15 @@ def _rows(log: TrialLog, variant: PromptVariant, *, raw: bool) -> Iterator[Mappi
             "trial": logged.key,
             "reported_model": reply.model or None,
             "finish_reason": reply.finish_reason or None,
-            "refusal": reply.refusal or None,
-            "reasoning": (reply.reasoning or None) if raw else None,
+            "refusal": (reply.refusal or None) if words else None,
+            "reasoning": (reply.reasoning or None) if words else None,
             "logprobs": [list(candidate) for candidate in reply.logprobs] or None,
             "fingerprint": reply.fingerprint or None,
             "prompt_tokens": reply.prompt_tokens,
             "completion_tokens": reply.completion_tokens,
             "latency_s": reply.latency_s,
             "at": logged.at,
-            "raw": reply.text if raw else None,
+            "raw": reply.text if words else None,
         }
 
 
