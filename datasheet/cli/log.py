@@ -51,3 +51,27 @@ def export(source: Path, target: Path, no_raw: bool, force: bool) -> None:
 
     count = run_export(source, target, raw=not no_raw, force=force)
     say(f"{target}: {count} readings")
+
+
+@log.command("merge")
+@click.argument("sources", metavar="LOG|DIR LOG|DIR...", type=click.Path(path_type=Path), nargs=-1, required=True)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    required=True,
+    help="Folder of the merged log; a build with this --out goes on from it.",
+)
+def merge(sources: tuple[Path, ...], out: Path) -> None:
+    """Make one trial log of the logs that several machines made for one run.
+
+    They must be of one judge, prompt, bank, design and seed. A trial that two of them read differently is named, and
+    nothing is merged. The logs themselves stay as they are.
+
+    \b
+    datasheet log merge machine-1 machine-2 --out merged
+    """
+    from datasheet.workflows.logs import merge as run_merge
+
+    merged = run_merge(sources, out)
+    say(f"{out}: {merged.readings} readings of {len(sources)} logs, {merged.shared} of them in more than one")

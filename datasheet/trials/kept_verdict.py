@@ -44,7 +44,7 @@ def kept_text(reader: ReplyReader, reply: Reply) -> str:
     said = {
         name: value
         for name, value in asdict(reader.read(reply)).items()
-        if not any(value is absent for absent in (None, False, ()))
+        if value is not None and value is not False and value != ()
     }
     return canonical_json({**said, "parser": reader.parser})
 

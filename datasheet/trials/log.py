@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -33,6 +33,7 @@ from datasheet.trials.database import (
     recover,
     transaction,
 )
+from datasheet.trials.instrument import IDENTITY, differences, same
 from datasheet.trials.kept_verdict import ReplyReader, kept_text
 from datasheet.trials.migrations import to_read, upgrade, version_of
 from datasheet.trials.tables import (
@@ -50,8 +51,6 @@ from datasheet.trials.tables import (
 from datasheet.trials.verification import database_faults, relation_faults, value_faults
 from datasheet.trials.writer import Watcher, Writer, insert
 
-_IDENTITY = ("judge_id", "bank_hash")
-_SHOWN_CHARACTERS = 200  # of a differing field in an error; a whole prompt would hide the advice
 _EDITED = "the log was edited or damaged: restore a copy, or use another --out"
 _MISSING = "{}: expected a trial log, found no such file; `datasheet build` makes one"
 
@@ -298,16 +297,12 @@ class TrialLog:
             The judge or the bank is another one.
         """
         held = self.instrument
-        if all(held.get(field) == instrument.get(field) for field in _IDENTITY):
+        if same(held, instrument, IDENTITY):
             return
-        differing = [field for field in sorted({*held, *instrument}) if held.get(field) != instrument.get(field)]
-        lines = []
-        for field in differing:
-            there, here = held.get(field), instrument.get(field)
-            shown = len(there or "") + len(here or "") < _SHOWN_CHARACTERS
-            lines.append(f"  {field}: " + (f"{there!r} in the log, {here!r} now" if shown else "another one"))
         raise TrialLogError(
-            "\n".join([f"{self.path} holds readings of another instrument or task bank:", *lines])
+            "\n".join(
+                [f"{self.path} holds readings of another instrument or task bank:", *differences(held, instrument)]
+            )
             + "\nUse another --out, or --fresh to start over"
         )
 
@@ -335,6 +330,12 @@ class TrialLog:
             for row in self._connection.execute(SELECT_READINGS):
                 if keys is None or row[0] in keys:
                     yield self._logged(row)
+
+    def stored(self, table: str, columns: Sequence[str]) -> list[Row]:
+        """All rows of a table, as they are stored."""
+        selected = ", ".join(f"[{column}]" for column in columns)
+        with in_words(self.path):
+            return self._connection.execute(f"SELECT {selected} FROM {table}").fetchall()
 
     def verify(self) -> list[str]:
         """Faults of the file and of what it holds, one sentence each; an intact log has none."""

@@ -39,11 +39,22 @@ async def ask(
     """
     try:
         await judge.open()
-        try:
-            log_path.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as problem:
-            raise TrialLogError(f"the folder {log_path.parent} can't be made: {problem.strerror}") from None
+        make_folder(log_path.parent)
         with TrialLog.open(log_path, instrument=described, instead_of_raw=instead_of_raw) as log:
             return await run(planned, judge, log, concurrency=concurrency, progress=progress)
     finally:
         await judge.close()
+
+
+def make_folder(folder: Path) -> None:
+    """Make the folder of a log, where it is not there.
+
+    Raises
+    ------
+    TrialLogError
+        It can't be made.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        raise TrialLogError(f"the folder {folder} can't be made: {problem.strerror}; name another --out") from None

@@ -1,9 +1,9 @@
-"""``datasheet log``: check a trial log, and write it as a verdict log."""
+"""``datasheet log``: check a trial log, write it as a verdict log, and make one of several."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from math import exp
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,10 @@ from datasheet.exchange.verdict_log import write_verdict_log
 from datasheet.prompts import PARSER, PromptVariant
 from datasheet.records import LabelLogProbabilities
 from datasheet.trials.log import TrialLog
+from datasheet.trials.merge import Merge
+from datasheet.trials.merge import merge as merge_logs
 from datasheet.workflows.analyze import LOG_SUFFIXES, is_trial_log
+from datasheet.workflows.asking import make_folder
 from datasheet.workflows.context import LOG_NAME
 from datasheet.workflows.logged import reading_row, variant_of, verdict_of
 
@@ -39,6 +42,23 @@ def verify(source: Path) -> list[str]:
     """
     with TrialLog.read(_trial_log(source)) as log:
         return log.verify()
+
+
+def merge(sources: Sequence[Path], out: Path) -> Merge:
+    """Write the readings of several logs of one run as the log of a folder, where a build can go on from.
+
+    Raises
+    ------
+    UsageError
+        There are no two logs to merge, or one of them is no trial log.
+    TrialLogError
+        They don't fit together (:func:`datasheet.trials.merge.merge`), or the folder can't be made or has a log.
+    """
+    if len(sources) < 2:
+        raise UsageError("expected two logs or more to merge")
+    paths = [_trial_log(source) for source in sources]
+    make_folder(out)
+    return merge_logs(paths, out / LOG_NAME)
 
 
 def _trial_log(source: Path) -> Path:
