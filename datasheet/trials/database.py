@@ -8,6 +8,7 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from datasheet.errors import TrialLogError
+from datasheet.trials.file_system import refuse_network
 
 _LOCK_WAIT_S = 30.0
 _CLAIM_WAIT_S = 0.2  # where two runs start at once, one of them gets the claim
@@ -68,7 +69,14 @@ def exists(path: Path) -> bool:
 
 @contextmanager
 def claimed(path: Path) -> Iterator[None]:
-    """Hold the right to write, against other processes too; the system lets go of it even on kill -9."""
+    """Hold the right to write, against other processes too; the system lets go of it even on kill -9.
+
+    Raises
+    ------
+    TrialLogError
+        The file is where a lock holds nobody off.
+    """
+    refuse_network(path)
     with closing(sqlite3.connect(f"{path}.lock", timeout=_CLAIM_WAIT_S, isolation_level=None)) as lock:
         lock.execute("BEGIN EXCLUSIVE")
         yield
