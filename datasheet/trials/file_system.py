@@ -12,9 +12,9 @@ from datasheet.errors import TrialLogError
 
 MOUNTS = Path("/proc/self/mountinfo")
 NETWORK_TYPES = {
-    "9p", "acfs", "afs", "beegfs", "ceph", "cifs", "coda", "davfs", "glusterfs", "gpfs", "lustre", "ncpfs", "nfs", "nfs4",
-    "ocfs2", "orangefs", "panfs", "pvfs2", "smb3", "smbfs", "fuse.ceph", "fuse.davfs", "fuse.gcsfuse", "fuse.glusterfs",
-    "fuse.goofys", "fuse.juicefs", "fuse.rclone", "fuse.s3fs", "fuse.smbnetfs", "fuse.sshfs",
+    "9p", "acfs", "afs", "beegfs", "ceph", "cifs", "coda", "davfs", "glusterfs", "gpfs", "lustre", "ncpfs", "nfs",
+    "nfs4", "ocfs2", "orangefs", "panfs", "pvfs2", "smb3", "smbfs", "fuse.ceph", "fuse.davfs", "fuse.gcsfuse",
+    "fuse.glusterfs", "fuse.goofys", "fuse.juicefs", "fuse.rclone", "fuse.s3fs", "fuse.smbnetfs", "fuse.sshfs",
 }  # fmt: skip
 _ESCAPED = re.compile(r"\\([0-7]{3})")
 
