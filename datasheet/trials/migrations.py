@@ -95,18 +95,21 @@ def upgrade(connection: sqlite3.Connection, path: Path) -> None:
     ------
     TrialLogError
         A step failed; with the transaction rolled back, the log is as it was.
+    sqlite3.Error
+        The log can't be written.
     """
     version = version_of(connection, path)
     for number, step in enumerate(MIGRATIONS[version:], start=version + 1):
         try:
             for statement in step.statements:
                 connection.execute(statement)
-            connection.execute(f"PRAGMA user_version = {number}")
         except sqlite3.Error as error:
             raise TrialLogError(
                 f"{fault_text(path, error)}. The step to version {number} of the log ({step.name}) failed; the log "
                 f"stays as it was, of version {version}"
             ) from error
+    # Also where there is nothing to do: a log that can't be written is found before any call is paid for.
+    connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
 
 
 @contextmanager
