@@ -9,7 +9,6 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,17 +24,6 @@ from datasheet.trials.log import TrialLog
 from datasheet.trials.pending import pending
 
 TESTS = Path(__file__).parents[1]
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "trials.sqlite"
-
-
-@pytest.fixture
-def log(path: Path) -> Iterator[TrialLog]:
-    with TrialLog.open(path, instrument=INSTRUMENT) as opened:
-        yield opened
 
 
 def record(log: TrialLog, trials: int, reply: Reply = OK) -> None:
