@@ -18,6 +18,7 @@ from datasheet.analysis.pairing_null import PairingNull, pairing_null
 from datasheet.analysis.presentations import share_of
 from datasheet.analysis.profile import Evidence, Limits, Profile, profile_of
 from datasheet.analysis.rates import MOST_NAMES, Rates, rates_of
+from datasheet.analysis.soft_agreement import apart_flagged
 from datasheet.analysis.soft_readings import soft_characteristics
 from datasheet.readings import UNKNOWN, Readings
 from datasheet.records import Estimate
@@ -181,7 +182,8 @@ def characterise(readings: Readings, *, limits: Limits | None = None, seed: int 
     fitted = model.estimates | prefix_resolution(readings)
     fitted["base_level_slope"] = diagnostics.base_level_slope
     soft = soft_characteristics(readings)
-    estimates = rates.estimates | diagnostics.flagged(fitted | soft.figures) | soft.descriptions
+    figures = apart_flagged(fitted, soft.figures)
+    estimates = rates.estimates | diagnostics.flagged(fitted | figures) | soft.descriptions
     if not readings.tasks:
         estimates = {key: replace(estimate, n_clusters=None) for key, estimate in estimates.items()}
     return Characterisation(

@@ -8,19 +8,21 @@ labels swapped (in both), and figures made of them would be of something else.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from math import sqrt
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from math import inf, sqrt
 
 import numpy as np
 
 from datasheet.label_columns import LabelColumns
 from datasheet.readings import UNKNOWN, Codes
-from datasheet.records import OUTCOMES
+from datasheet.records import OUTCOMES, Estimate
 
 MOST_UNLIKELY = 0.05
 """Share of verdicts that are not their likeliest label, from which on figures carry a flag."""
 
 DISAGREE_FLAG = "labels_disagree"
+APART_FLAG = "soft_and_hard_apart"
 _TIE = OUTCOMES.index("tie")
 _SHOWN = ("first", "second")
 _SURE_SD = 4.0
@@ -66,6 +68,30 @@ def label_agreement(labels: LabelColumns, *, outcome: Codes, order: Codes) -> La
         n_drawn=float((most / shown.mass).sum()),
         mixed_up=next(filter(None, (_mixed_up(shares, verdict, kept == code, code) for code in (0, 1))), ""),
     )
+
+
+def apart_flagged(hard: Mapping[str, Estimate], soft: Mapping[str, Estimate]) -> dict[str, Estimate]:
+    """Soft figures, by key with ``@soft``, flagged where their limits and the hard figure's exclude each other.
+
+    Both are of the same calls: one of them rests on what does not hold, as evidence that is normal.
+    """
+    return {
+        key: replace(figure, flags=(*figure.flags, APART_FLAG))
+        if _exclude_each_other(figure, hard.get(key.removesuffix("@soft")))
+        else figure
+        for key, figure in soft.items()
+    }
+
+
+def _exclude_each_other(one: Estimate, other: Estimate | None) -> bool:
+    known = ("measured", "bounded")
+    if other is None or one.status not in known or other.status not in known:
+        return False
+    (low, high), (least, most) = (
+        (-inf if limits.low is None else limits.low, inf if limits.high is None else limits.high)
+        for limits in (one, other)
+    )
+    return low > most or high < least
 
 
 def _mixed_up(shares: np.ndarray, verdict: Codes, chosen: np.ndarray, code: int) -> str:

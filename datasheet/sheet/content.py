@@ -44,6 +44,8 @@ _REMARKS = {
     "are drawn at a temperature, or where probabilities belong to other labels: soft figures are not of them.",
     "prior_limited": "Prior-limited: the readings leave the value open on a side, or tell little more of it than the "
     "model's prior.",
+    "soft_and_hard_apart": "Soft and hard apart: the limits from label probabilities and those from the verdicts of "
+    "the same calls exclude each other, as where evidence is not normal: believe the verdicts.",
     "wide": "Wide: so loosely known that priors would tell; the limits are those of the likelihood without them.",
 }
 CLASS_KEYS = {*CLASSES, "first_first", "second_second"}

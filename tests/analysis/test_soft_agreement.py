@@ -7,11 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from datasheet.analysis.soft_agreement import MOST_UNLIKELY, LabelAgreement, label_agreement
+from datasheet.analysis.characterise import characterise
+from datasheet.analysis.soft_agreement import APART_FLAG, MOST_UNLIKELY, LabelAgreement, apart_flagged, label_agreement
 from datasheet.analysis.soft_readings import SoftFinding, soft_characteristics
 from datasheet.label_columns import LabelColumns
 from datasheet.readings import ReadingRow, Readings
-from datasheet.records import OUTCOMES, LabelLogProbabilities
+from datasheet.records import OUTCOMES, Estimate, LabelLogProbabilities
 
 STEPS = np.repeat([0, 1, 2, 3, 4, 5], [60, 50, 40, 30, 20, 10])
 SOFT = ("resolution@soft", "criterion@soft", "position@soft", "threshold_75@soft")
@@ -180,3 +181,41 @@ def test_a_log_without_candidates_has_no_soft_figure() -> None:
     calls = Calls(scale=0.4)
     rows = logged(calls, logs=calls.logs, verdict=calls.greedy())
     assert soft_characteristics(replace(rows, labels=None)) == SoftFinding()
+
+
+@pytest.mark.parametrize(
+    ("hard", "apart"),
+    [
+        (Estimate(estimate=0.83, low=0.53, high=1.13), True),
+        (Estimate(estimate=0.43, low=0.40, high=0.53), False),
+        (Estimate(status="bounded", low=0.42), True),
+        (Estimate(status="bounded", high=1.0), False),
+        (Estimate.absent("undetermined", "open"), False),
+    ],
+)
+def test_soft_and_hard_figures_that_exclude_each_other_are_flagged(hard: Estimate, apart: bool) -> None:
+    soft = {"resolution@soft": Estimate(estimate=0.375, low=0.34, high=0.41)}
+    found = apart_flagged({"resolution": hard}, soft)["resolution@soft"]
+    assert (APART_FLAG in found.flags) is apart
+    assert replace(found, flags=()) == soft["resolution@soft"]
+
+
+def test_evidence_that_is_not_normal_sets_soft_and_hard_figures_apart() -> None:
+    """A judge that is sure of every call, and at times wrong: its label probabilities tell no distances."""
+    rng = np.random.default_rng(2)
+    calls = Calls(scale=0.4)
+    right = rng.random(len(calls.delta_q)) < np.array([0.5, 0.8, 0.95, 0.99, 1.0, 1.0])[calls.delta_q]
+    verdict = np.where(right == (calls.order == 0), 0, 2).astype(np.int32)
+    sure = np.where(np.arange(3)[:, None] == verdict, np.log(1 - 1e-9), np.log(4e-10))
+    rows = [
+        ReadingRow(stimulus=f"s{place % len(STEPS)}", probe="ladder" if step else "same_quality",
+                   arm="prefix" if step else "same_subset", task=f"t{place % 12}", delta_q=int(step),
+                   order=("ab", "ba")[order], outcome=OUTCOMES[code],
+                   labels=LabelLogProbabilities(first=logs[0], tie=logs[1], second=logs[2], floor=float(min(logs))))
+        for place, (step, order, code, logs) in enumerate(
+            zip(calls.delta_q, calls.order, verdict, sure.T.tolist(), strict=True)
+        )
+    ]  # fmt: skip
+    found = characterise(Readings.from_rows(rows)).estimates
+    apart = [key for key in SOFT if APART_FLAG in found[key].flags]
+    assert apart, {key: (found[key], found[key.removesuffix("@soft")]) for key in SOFT}
