@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import ctypes
-import json
 import os
 import resource
-import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from loopback import LoopbackServer
+from workflows.builds import CALLS, answered, figures, killed_after, options, slowly
 from workflows.moody_server import answer
 
-from datasheet.trials.log import TrialLog
-
-CALLS = 110
 FULL_BYTES = 60_000
 """A log of this design is larger."""
 
@@ -50,21 +45,9 @@ def server() -> Iterator[LoopbackServer]:
 
 
 def build(server: LoopbackServer, out: Path, under: Callable[[], None] | None = None) -> tuple[int, str]:
-    judge = f"openai:fake-judge@{server.base_url}"
-    run = datasheet("build", "--judge", judge, "--design", "quick", "--no-render", "--out", out, under=under)
+    run = datasheet(*options(server, out), under=under)
     assert "Traceback" not in run.stderr
     return run.returncode, run.stderr
-
-
-def answered(out: Path) -> set[str]:
-    with TrialLog.read(out / "trials.sqlite") as log:
-        assert log.verify() == []
-        return log.answered()
-
-
-def figures(out: Path) -> dict[str, Any]:
-    sheet = json.loads((out / "datasheet.json").read_text(encoding="utf-8"))
-    return {name: sheet[name] for name in ("readings", "characteristics", "profile", "design")}
 
 
 def test_a_full_disk_ends_the_build_and_the_same_command_goes_on(server: LoopbackServer, tmp_path: Path) -> None:
@@ -94,16 +77,11 @@ def test_a_disk_too_full_for_the_sheet_leaves_the_log_as_it_was(server: Loopback
 
 
 @pytest.fixture
-def half(server: LoopbackServer, tmp_path: Path) -> Path:
+def half(tmp_path: Path) -> Path:
     """A folder with the log of a build that was killed."""
     out = tmp_path / "half"
-    judge = f"openai:fake-judge@{server.base_url}"
-    line = ["build", "--judge", judge, "--design", "quick", "--no-render", "--out", out, "--concurrency", 2]
-    killed = subprocess.Popen([sys.executable, "-m", "datasheet", *map(str, line)], stderr=subprocess.DEVNULL)
-    while len(server.calls) < 40 and killed.poll() is None:
-        pass
-    killed.send_signal(signal.SIGKILL)
-    killed.wait()
+    with LoopbackServer(slowly) as server:
+        killed_after(server, out, 40)
     assert 0 < len(answered(out)) < CALLS
     return out
 

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
 from command import Command
-from loopback import Call, LoopbackServer, Step, longer_answer, verdict
-
-WORDS = {"first": "A", "second": "B", "tie": "tie"}
-
-
-def answer(call: Call) -> Step:
-    chosen = longer_answer(call.body["messages"][-1]["content"])
-    return verdict(json.dumps({"verdict": WORDS[chosen]}))
+from loopback import Call, LoopbackServer, Step
+from workflows.builds import figures
+from workflows.moody_server import answer
 
 
 def build(command: Command, out: str, *, calls: int = 110, **plan: object) -> tuple[int, int]:
@@ -30,11 +23,6 @@ def build(command: Command, out: str, *, calls: int = 110, **plan: object) -> tu
         line = [part for name, value in options.items() for part in (f"--{name}", value)]
         run = command("build", *line, "--out", out, "--no-render")
         return run.code, min(len(server.calls), calls)
-
-
-def figures(out: str) -> dict[str, Any]:
-    sheet = json.loads(Path(out, "datasheet.json").read_text(encoding="utf-8"))
-    return {name: sheet[name] for name in ("readings", "characteristics", "profile", "design")}
 
 
 def test_a_build_goes_on_from_what_two_machines_read(command: Command) -> None:

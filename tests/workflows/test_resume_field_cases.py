@@ -4,56 +4,21 @@ from __future__ import annotations
 
 import json
 import shutil
-import signal
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from command import Command
 from loopback import Call, LoopbackServer, Step, completion, failure, verdict
+from workflows.builds import CALLS, answered, figures, killed_after, options, slowly
 from workflows.moody_server import PROXY_PAGE, answer
 
 from datasheet.resources import templates_folder
 from datasheet.trials.log import TrialLog
 from datasheet.trials.runner import RetryPolicy
 
-CALLS = 110
 LOG = Path("X/trials.sqlite")
-
-
-def options(server: LoopbackServer, out: str = "X", *more: object) -> list[object]:
-    judge = f"openai:fake-judge@{server.base_url}"
-    return ["build", "--judge", judge, "--design", "quick", "--no-render", "--out", out, *more]
-
-
-def figures(out: str) -> dict[str, Any]:
-    sheet = json.loads(Path(out, "datasheet.json").read_text(encoding="utf-8"))
-    return {name: value for name, value in sheet.items() if name not in ("operation", "provenance")}
-
-
-def answered() -> set[str]:
-    with TrialLog.read(LOG) as log:
-        assert log.verify() == []
-        return log.answered()
-
-
-def killed_after(server: LoopbackServer, calls: int) -> None:
-    """A build that dies after so many calls, with two more in flight."""
-    line = [sys.executable, "-m", "datasheet", *map(str, options(server, "X", "--concurrency", 2))]
-    build = subprocess.Popen(line, stderr=subprocess.DEVNULL)
-    while len(server.calls) < calls and build.poll() is None:
-        pass
-    build.send_signal(signal.SIGKILL)
-    assert build.wait() == -signal.SIGKILL
-
-
-def slowly(call: Call) -> Step:
-    step = answer(call)
-    return Step(json=step.json, delay_s=0.02)
 
 
 def paused_after(calls: int) -> Callable[[Call], Step]:
@@ -66,16 +31,16 @@ def paused_after(calls: int) -> Callable[[Call], Step]:
 
 def test_s02_a_torn_tail_costs_only_its_own_readings(command: Command) -> None:
     with LoopbackServer(slowly) as server:
-        killed_after(server, 60)
+        killed_after(server, "X", 60)
         waiting = LOG.with_name("trials.sqlite-wal")  # where the last readings are before they go into the log
         waiting.write_bytes(waiting.read_bytes()[:-1000])
         before = len(server.calls)
-        kept = answered()
+        kept = answered("X")
         assert 0 < len(kept) < 60
-        run = command(*options(server))
+        run = command(*options(server, "X"))
         assert run.code == 0, run.err
         assert len(server.calls) - before == CALLS - len(kept)
-    assert len(answered()) == CALLS
+    assert len(answered("X")) == CALLS
 
 
 def test_s02_damage_in_the_middle_stops_with_an_error(command: Command) -> None:
@@ -85,7 +50,7 @@ def test_s02_damage_in_the_middle_stops_with_an_error(command: Command) -> None:
         middle = len(damaged) // 2 // 4096 * 4096
         damaged[middle : middle + 4096] = b"\x5a" * 4096
         LOG.write_bytes(damaged)
-        run = command(*options(server))
+        run = command(*options(server, "X"))
     assert run.code == 2
     assert f"{LOG}: the trial log is damaged; restore a copy, or use another --out" in run.err
     assert command("log", "verify", "X").code == 2
@@ -93,7 +58,7 @@ def test_s02_damage_in_the_middle_stops_with_an_error(command: Command) -> None:
 
 def test_s02_a_torn_line_of_a_verdict_log_is_named(command: Command) -> None:
     with LoopbackServer(answer) as server:
-        command(*options(server))
+        command(*options(server, "X"))
     command("log", "export", "X", "v.jsonl")
     whole = Path("v.jsonl").read_text(encoding="utf-8")
     for torn, line in ((whole[:-40], CALLS + 1), (whole.replace('"order":', '"order', 7), 2)):
@@ -109,8 +74,8 @@ def test_s02_a_torn_line_of_a_verdict_log_is_named(command: Command) -> None:
 def test_s03_separators_in_a_reply_cut_no_reading(command: Command) -> None:
     text = 'first\u2028second\u0085third\x0b\x0c\x1c\r\n {"verdict": "A"}'
     with LoopbackServer([verdict(text)]) as server:
-        assert command(*options(server)).code == 0
-        assert command(*options(server)).code == 0
+        assert command(*options(server, "X")).code == 0
+        assert command(*options(server, "X")).code == 0
         assert len(server.calls) == CALLS
     with TrialLog.read(LOG) as log:
         assert [reading.reply.text for reading in log.readings()] == [text] * CALLS
@@ -130,7 +95,7 @@ def config(server: LoopbackServer, **settings: object) -> list[object]:
     table = {"adapter": "openai", "model": "fake-judge", "url": server.base_url, **settings}
     lines = [f"{name} = {json.dumps(value)}" for name, value in table.items()]
     Path("judges.toml").write_text("\n".join(["[judge.mine]", *lines, ""]), encoding="utf-8")
-    return ["build", "--judge", "mine", "--config", "judges.toml", *options(server)[3:]]
+    return ["build", "--judge", "mine", "--config", "judges.toml", *options(server, "X")[3:]]
 
 
 @pytest.mark.parametrize("other", [{"temperature": 0.7}, {"temperature": "unset"}, {"seed": 1}, {"model": "another"}])
@@ -169,12 +134,12 @@ def test_s05_s08_one_word_of_the_prompt_makes_another_instrument(command: Comman
 
 def test_s08_another_prompt_in_the_folder_of_a_killed_run_is_refused(command: Command) -> None:
     with LoopbackServer(slowly) as server:
-        killed_after(server, 50)
-        kept = answered()
+        killed_after(server, "X", 50)
+        kept = answered("X")
         run = command(*options(server, "X", "--prompt", "strict-tie"))
         assert run.code == 2
         assert "  prompt: 'default' in the log, 'strict-tie' now" in run.err
-        assert answered() == kept
+        assert answered("X") == kept
         assert command(*options(server, "X", "--prompt", "strict-tie", "--fresh")).code == 0
     with TrialLog.read("X/trials.old1.sqlite") as log:  # and what was there is kept
         assert log.answered() == kept
@@ -185,12 +150,12 @@ def test_s08_another_prompt_in_the_folder_of_a_killed_run_is_refused(command: Co
 
 def test_s06_after_a_kill_the_same_command_asks_what_is_missing(command: Command) -> None:
     with LoopbackServer(slowly) as server:
-        killed_after(server, 7)
-        kept = answered() if LOG.exists() else set()
+        killed_after(server, "X", 7)
+        kept = answered("X") if LOG.exists() else set()
         assert len(kept) <= 9
-        assert command(*options(server)).code == 0
+        assert command(*options(server, "X")).code == 0
         assert CALLS <= len(server.calls) <= CALLS + 2 + 7
-        assert answered() > kept
+        assert answered("X") > kept
         asked = Counter(json.dumps(call.body["messages"]) for call in server.calls)
         assert len(asked) == CALLS
         assert command(*options(server, "Y")).code == 0
@@ -223,7 +188,7 @@ def test_a_failure_is_no_reading_and_is_asked_again(command: Command, kind: str)
         return FAILURES[kind] if broken and "laptops" in json.dumps(call.body) else answer(call)
 
     with LoopbackServer(script) as server:
-        first = command(*options(server))
+        first = command(*options(server, "X"))
         assert first.code == 4
         with TrialLog.read(LOG) as log:
             missing = CALLS - len(log.answered())
@@ -234,8 +199,8 @@ def test_a_failure_is_no_reading_and_is_asked_again(command: Command, kind: str)
         assert named[kind] >= 3 * missing
         assert figures("X")["validity"]["readings"] == CALLS - missing
         broken, calls = False, len(server.calls)
-        assert command(*options(server)).code == 0
+        assert command(*options(server, "X")).code == 0
         assert len(server.calls) - calls == missing
         assert command(*options(server, "Y")).code == 0
-    assert len(answered()) == CALLS
+    assert len(answered("X")) == CALLS
     assert figures("X")["readings"] == figures("Y")["readings"]

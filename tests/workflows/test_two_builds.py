@@ -9,6 +9,7 @@ from pathlib import Path
 
 from command import Command
 from loopback import Call, LoopbackServer, Step
+from workflows.builds import options, wait_for_calls
 from workflows.moody_server import answer
 
 from datasheet.trials.log import TrialLog
@@ -22,17 +23,16 @@ def test_a_second_build_is_refused_while_the_first_runs(command: Command) -> Non
         return answer(call) if go_on.is_set() else Step(status=503, text="not yet", headers={"Retry-After": "1"})
 
     with LoopbackServer(script) as server:
-        line = ["build", "--judge", f"openai:fake-judge@{server.base_url}", "--design", "quick", "--no-render"]
+        line = options(server, "X")
         first = subprocess.Popen(
-            [sys.executable, "-m", "datasheet", *line, "--out", "X"], stderr=subprocess.PIPE, text=True
+            [sys.executable, "-m", "datasheet", *map(str, line)], stderr=subprocess.PIPE, text=True
         )
-        while not server.calls and first.poll() is None:
-            pass
+        wait_for_calls(server, 1, first)
         asked = len(server.calls)
-        second = command(*line, "--out", "X")
+        second = command(*line)
         assert second.code == 2
         assert "in use by another run; wait until that run ends, or use another --out" in second.err
-        fresh = command(*line, "--out", "X", "--fresh")
+        fresh = command(*line, "--fresh")
         assert fresh.code == 2
         assert "in use by another run" in fresh.err
         assert asked > 0
