@@ -36,7 +36,10 @@ def refuse_network(path: Path) -> None:
 
 
 def file_system_type(path: Path) -> str:
-    """The type of the file system that a path is on (``"ext4"``, ``"nfs4"``), or "" where the system does not tell."""
+    """The type of the file system that a path is on (``"ext4"``, ``"nfs4"``), or "" where the system does not tell.
+
+    A root that is 9p is a sandbox's own disk (gVisor), which no second machine writes: its type is "".
+    """
     try:
         lines = MOUNTS.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
     except OSError:
@@ -52,4 +55,4 @@ def file_system_type(path: Path) -> str:
         # Of two mounts on one folder the later one hides the other.
         if place.is_relative_to(mount) and len(mount.parts) >= depth:
             depth, kind = len(mount.parts), said[0]
-    return kind
+    return "" if kind == "9p" and depth == 1 else kind

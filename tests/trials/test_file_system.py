@@ -53,6 +53,14 @@ def test_a_log_on_a_local_file_system_is_not(mounts: Path, tmp_path: Path, kind:
     TrialLog.open(tmp_path / "log", instrument=INSTRUMENT).close()
 
 
+def test_a_sandbox_whose_own_disk_is_its_9p_root_may_write(mounts: Path, tmp_path: Path) -> None:
+    mounted(mounts, ("/", "9p"))
+    TrialLog.open(tmp_path / "trials.sqlite", instrument=INSTRUMENT).close()
+    mounted(mounts, ("/", "nfs4"))
+    with pytest.raises(TrialLogError, match="nfs4"):
+        TrialLog.open(tmp_path / "other.sqlite", instrument=INSTRUMENT)
+
+
 def test_the_innermost_mount_counts_and_of_two_on_one_folder_the_later(mounts: Path, tmp_path: Path) -> None:
     mounted(mounts, (tmp_path / "share", "nfs4"), (tmp_path, "ext4"), ("/", "xfs"), (tmp_path / "sha", "tmpfs"))
     assert file_system_type(tmp_path / "share" / "deep" / "trials.sqlite") == "nfs4"
