@@ -20,14 +20,13 @@ from dataclasses import dataclass, fields
 from math import exp, inf, log, sqrt
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 from scipy.special import ndtri, stdtrit
 
 from datasheet.analysis.bivariate import Numbers
 from datasheet.analysis.derived import reach, threshold
 from datasheet.analysis.intervals import CONFIDENCE_LEVEL
+from datasheet.analysis.soft_regression import LEAST_K, GradedSample, SpreadFit, graded_samples
 from datasheet.analysis.threads import one_thread
-from datasheet.analysis.tobit import NormalRegression, fit_tobit
 from datasheet.label_columns import LabelColumns
 from datasheet.readings import Codes, Mask
 from datasheet.records import Estimate
@@ -39,10 +38,6 @@ MOST_CENSORED = 0.5
 MOST_PARTS = 40
 """The jackknife leaves out a task at a time, or a group of tasks where there are more than so many."""
 
-_LEAST_K = 1e-12
-_SPREAD_STEP = (
-    0.003  # of the resolution, to which the spread over tasks is found: coarser, it would widen the jackknife
-)
 _WIDEST = 12.0
 _WIDE = "the tasks differ so much that the limits leave it open: more tasks would tell"
 _QUANTITIES = ("resolution", "position", "log_criterion", "log_threshold")
@@ -105,11 +100,11 @@ def soft_measurement(
     design = np.column_stack([delta_q, a_first, others])
     calls = _calls(labels.where(listed), design[listed], cluster[listed], counted[listed], ties_allowed=ties_allowed)
     with one_thread():
-        fit = _fitted(calls) if calls.censored_share < MOST_CENSORED else None
-        if fit is None:
+        fits = _fits(calls) if calls.censored_share < MOST_CENSORED else None
+        if fits is None:
             resolution = position = criterion = steps = _no_estimate(calls)
         else:
-            resolution, position, criterion, steps = _estimates(calls, fit, ties_allowed=ties_allowed)
+            resolution, position, criterion, steps = _estimates(calls, fits, ties_allowed=ties_allowed)
     return SoftMeasurement(
         resolution=resolution,
         position=position,
@@ -117,7 +112,7 @@ def soft_measurement(
         threshold=steps,
         n_calls=int(listed.sum()),
         censored_share=calls.censored_share if listed.any() else None,
-        normality=None if fit is None else _normality(calls, fit),
+        normality=None if fits is None else _normality(calls, fits.whole),
     )
 
 
@@ -188,81 +183,71 @@ def _calls(labels: LabelColumns, design: Numbers, cluster: Codes, weight: Number
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Fit:
-    """A regression of X/s, the values and limits that it was made from, and c/s.
+    """A regression of X/s, and c/s; ``longest_step`` is the largest ΔQ of its calls."""
 
-    Resolution differs from task to task, so that evidence varies more at larger ΔQ: with the standard deviation
-    sqrt(1 + (spread ΔQ)²). Values and design are already divided by it.
-    """
-
-    regression: NormalRegression
-    values: Numbers
-    censored: Codes
-    design: Numbers
+    evidence: SpreadFit
     criterion: float
-    spread: float
+    longest_step: float
 
     @property
     def quantities(self) -> Numbers:
         """k on a typical task, b, log c and log Δ*75: infinite where there is none."""
-        mean_k, b = self.regression.coefficients[:2] / self.regression.residual_sd
+        regression = self.evidence.regression
+        mean_k, b = regression.coefficients[:2] / regression.residual_sd
         # Of a lognormal resolution, the median from its mean and its standard deviation over tasks.
-        k = mean_k * abs(mean_k) / max(float(np.hypot(mean_k, self.spread)), _LEAST_K)
+        k = mean_k * abs(mean_k) / max(float(np.hypot(mean_k, self.evidence.spread)), LEAST_K)
         with np.errstate(divide="ignore"):
-            log_criterion = np.log(self.criterion / self.regression.residual_sd)
+            log_criterion = np.log(self.criterion / regression.residual_sd)
             theta = np.array([k, b, max(log_criterion, -100.0), 0.0, 0.0])
-            found = threshold(theta, longest_step=float(self.design[:, 0].max()))
+            found = threshold(theta, longest_step=self.longest_step)
             return np.array([k, b, log_criterion, np.log(found)])
 
 
-def _fitted(calls: _Calls) -> _Fit | None:
-    """The regression over the calls that show a side; None where they leave it open."""
-    known = calls.side == 0
-    if not known.any():
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Fits:
+    """A fit of all calls, and one without each part of the tasks: None where they leave it open."""
+
+    whole: _Fit
+    without: tuple[_Fit | None, ...]
+    n_clusters: int
+
+
+def _fits(calls: _Calls) -> _Fits | None:
+    """Fits over the calls that show a side; None where they leave that of all of them open."""
+    if not (calls.side == 0).any():
         return None
-    criterion = max(0.0, weighted_median(calls.criterion[known], calls.weight[known]))
-    shown = calls.side != 2
-    side, evidence, design = calls.side[shown], calls.evidence[shown], calls.design[shown]
-    weight = calls.weight[shown]
-    values = np.where(side == 0, evidence, side * (evidence - criterion))
-    plain = _at_spread(values, side, design, weight, criterion, 0.0)
-    if plain is None:
-        return None
-    most = abs(float(plain.regression.coefficients[0])) / plain.regression.residual_sd
-    if most < _LEAST_K:
-        return plain
-
-    def loss(spread: float) -> float:
-        fit = _at_spread(values, side, design, weight, criterion, spread)
-        return inf if fit is None else -_log_likelihood(fit, design, weight)
-
-    found = minimize_scalar(loss, bounds=(0.0, most), method="bounded", options={"xatol": _SPREAD_STEP * most})
-    better = found.fun < -_log_likelihood(plain, design, weight)
-    return _at_spread(values, side, design, weight, criterion, float(found.x)) if better else plain
-
-
-def _scale(design: Numbers, spread: float) -> Numbers:
-    """Standard deviation of evidence at each ΔQ, in that of a reading at ΔQ 0."""
-    return np.hypot(1.0, spread * design[:, 0])
-
-
-def _at_spread(
-    values: Numbers, side: Codes, design: Numbers, weight: Numbers, criterion: float, spread: float
-) -> _Fit | None:
-    """The fit where tasks differ by so much, in standard deviations of a reading for each step."""
-    scale = _scale(design, spread)
-    scaled, regressors = values / scale, design / scale[:, None]
-    regression = fit_tobit(scaled, side, regressors, weight)
-    if regression is None:
-        return None
-    return _Fit(
-        regression=regression, values=scaled, censored=side, design=regressors, criterion=criterion, spread=spread
+    tasks, task = np.unique(calls.cluster, return_inverse=True)
+    part, n_parts = (task % MOST_PARTS).astype(np.int32), min(len(tasks), MOST_PARTS)
+    shown = calls.where(calls.side != 2)
+    signed = np.where(shown.side == 0, shown.evidence, shown.side * shown.evidence)
+    whole, *without = graded_samples(
+        np.column_stack([-shown.design, signed]),
+        side=shown.side,
+        delta_q=shown.design[:, 0],
+        weight=shown.weight,
+        part=part[calls.side != 2],
+        n_parts=n_parts,
     )
+    known = calls.side == 0
+    longest_step = float(shown.design[:, 0].max())
 
+    def fit(sample: GradedSample, kept: Mask, near: SpreadFit | None = None) -> _Fit | None:
+        if not kept.any():
+            return None
+        criterion = max(0.0, weighted_median(calls.criterion[kept], calls.weight[kept]))
+        evidence = sample.at_criterion(criterion).fit(near)
+        return None if evidence is None else _Fit(evidence=evidence, criterion=criterion, longest_step=longest_step)
 
-def _log_likelihood(fit: _Fit, design: Numbers, weight: Numbers) -> float:
-    """Log likelihood of the values before they were divided."""
-    known = fit.censored == 0
-    return fit.regression.log_likelihood - float(weight[known] @ np.log(_scale(design, fit.spread))[known])
+    best = fit(whole, known)
+    if best is None:
+        return None
+    alone = n_parts == 1
+    refits = (
+        ()
+        if alone
+        else (fit(sample, known & (part != left_out), best.evidence) for left_out, sample in enumerate(without))
+    )
+    return _Fits(whole=best, without=tuple(refits), n_clusters=len(tasks))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -296,23 +281,23 @@ class _Jackknife:
         )
 
 
-def _jackknifed(calls: _Calls, fit: _Fit) -> _Jackknife:
-    tasks, task = np.unique(calls.cluster, return_inverse=True)
-    part, n_parts = task % MOST_PARTS, min(len(tasks), MOST_PARTS)
+def _jackknifed(calls: _Calls, fits: _Fits) -> _Jackknife:
+    n_parts = max(1, len(fits.without))
     method = "Tobit" if (calls.side != 0).any() else "least squares"
     spreads, reason = None, "one task only: an interval needs the spread between at least two tasks"
     if n_parts > 1:
-        refits = [_fitted(calls.where(part != left_out)) for left_out in range(n_parts)]
-        found = [refit.quantities for refit in refits if refit is not None]
+        found = [refit.quantities for refit in fits.without if refit is not None]
         reason = "without one of the tasks the calls leave the quantity open"
         if len(found) == n_parts:
             with np.errstate(invalid="ignore"):  # an infinite quantity has no spread
-                shifts = np.array(found) - fit.quantities
+                shifts = np.array(found) - fits.whole.quantities
             variances = (n_parts - 1) / n_parts * (shifts**2).sum(axis=0)
             spreads = {name: sqrt(variance) for name, variance in zip(_QUANTITIES, variances.tolist(), strict=True)}
-            kind = "task" if n_parts == len(tasks) else f"group (of {n_parts})"
+            kind = "task" if n_parts == fits.n_clusters else f"group (of {n_parts})"
             method += f", delete-a-{kind} jackknife, t({n_parts - 1})"
-    return _Jackknife(spreads=spreads, n_parts=n_parts, n_clusters=len(tasks), n=calls.n, method=method, reason=reason)
+    return _Jackknife(
+        spreads=spreads, n_parts=n_parts, n_clusters=fits.n_clusters, n=calls.n, method=method, reason=reason
+    )
 
 
 def _no_estimate(calls: _Calls) -> Estimate:
@@ -333,10 +318,10 @@ def _no_estimate(calls: _Calls) -> Estimate:
     return Estimate.absent("undetermined", reason, n=n)
 
 
-def _estimates(calls: _Calls, fit: _Fit, *, ties_allowed: bool) -> tuple[Estimate, Estimate, Estimate, Estimate]:
+def _estimates(calls: _Calls, fits: _Fits, *, ties_allowed: bool) -> tuple[Estimate, Estimate, Estimate, Estimate]:
     """Resolution, position, criterion and threshold."""
-    jackknife = _jackknifed(calls, fit)
-    k, b, log_criterion, log_threshold = fit.quantities.tolist()
+    jackknife = _jackknifed(calls, fits)
+    k, b, log_criterion, log_threshold = fits.whole.quantities.tolist()
     k_limits = jackknife.limits("resolution", k)
     b_limits = jackknife.limits("position", b)
     open_ended = Estimate.absent("undetermined", _WIDE, n=jackknife.n)
@@ -422,7 +407,12 @@ def _exponential(limits: tuple[float, float] | None) -> tuple[float, float] | No
 
 def _normality(calls: _Calls, fit: _Fit) -> float:
     """Probability plot correlation of the residuals with Filliben's normal scores (1975, Technometrics 17:111)."""
-    residuals = fit.regression.residuals(fit.values, fit.censored, fit.design, child_rng(0, "soft residuals"))
+    shown = calls.where(calls.side != 2)
+    scale = np.hypot(1.0, fit.evidence.spread * shown.design[:, 0])
+    values = np.where(shown.side == 0, shown.evidence, shown.side * (shown.evidence - fit.criterion))
+    residuals = fit.evidence.regression.residuals(
+        values / scale, shown.side, shown.design / scale[:, None], child_rng(0, "soft residuals")
+    )
     n = len(residuals)
     medians = (np.arange(1, n + 1) - 0.3175) / (n + 0.365)
     medians[[0, -1]] = 1 - 0.5 ** (1 / n), 0.5 ** (1 / n)
