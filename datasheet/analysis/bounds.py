@@ -162,7 +162,8 @@ class Bounds:
     def limit(self, name: str, side: int) -> float | None:
         """Where the root of the deviance reaches the two-sided quantile on a side (-1 below, +1 above).
 
-        None where the readings leave that side open: it is not reached up to the edge.
+        None where the readings leave that side open: it is not reached up to the edge, which is tried as soon as one
+        step has not reached it.
         """
         uncertainty = Uncertainty(fit=self.fit)
         edge = self.edges[name][side > 0]
@@ -172,6 +173,8 @@ class Bounds:
             value = start + side * step if side * (edge - start) > step else edge
             if sqrt(self.deviance(name, value)) > uncertainty.quantile:
                 return self._crossing(name, inside, value, uncertainty.quantile)
+            if value != edge and sqrt(self.deviance(name, edge)) <= uncertainty.quantile:
+                return None
             inside = value
             step *= 2
         return None

@@ -48,6 +48,8 @@ _SLOPE_BOX = (-100.0, 100.0)
 _STEP = 1e-5
 _POLISHING_STEPS, _HALVINGS = 20, 12
 _LEAST_CURVATURE, _LEAST_SCALED = 1e-6, 1.0
+_AT_EDGE = 1e-9
+"""Of a box, how near to its edge is at it."""
 _MORE_SEARCHES = 3
 """Where a search ends on a saddle: from where the Newton steps left it."""
 GRADIENT_TOLERANCE = 1e-3
@@ -381,7 +383,9 @@ def _polished(start: Numbers, boxes: Numbers, posterior: _Posterior) -> _Peak:
 
 
 def _peak(values: Numbers, negative: float, gradient: Numbers, boxes: Numbers, posterior: _Posterior) -> _Peak:
-    below, above = values <= boxes[:, 0], values >= boxes[:, 1]
+    # A search ends at an edge but for rounding.
+    reach = _AT_EDGE * (boxes[:, 1] - boxes[:, 0])
+    below, above = values <= boxes[:, 0] + reach, values >= boxes[:, 1] - reach
     return _Peak(
         values=values,
         negative=negative,

@@ -13,8 +13,9 @@ from scipy.optimize import brentq, minimize_scalar
 from scipy.special import expit
 from scipy.stats import multivariate_normal, t
 
-from datasheet.analysis.measurement import measurement_mode
+from datasheet.analysis.measurement import fit_measurement, measurement_mode
 from datasheet.analysis.model import ModelFinding, measure
+from datasheet.analysis.pair_table import model_table
 from datasheet.analysis.point_null import parameter_p
 from datasheet.readings import ReadingRow, Readings
 
@@ -82,6 +83,16 @@ def test_a_judge_without_noise_converges_however_much_of_it_is_read(ties_to: int
     assert (resolution.high, criterion.high) == (None, None)
     assert resolution.low > 5
     assert ties_to < criterion.low / resolution.low < ties_to + 1
+
+
+def test_a_search_that_rounding_keeps_off_an_edge_is_done_with_it() -> None:
+    """The resolution of these is beyond the box of the search, and ended at the last number below its edge."""
+    steps = dict.fromkeys(range(1, 6), (1240, 0, 0))
+    made = model_table(Readings.from_rows([*same_quality_rows(none=620, tasks=100), *ladder_rows(steps, tasks=100)]))
+    assert made is not None
+    fit = fit_measurement(made.table, made.covariates)
+    assert fit.converged
+    assert fit.parameters.resolution == pytest.approx(8.0)
 
 
 @pytest.mark.parametrize("name", ["published", "published strict"])
