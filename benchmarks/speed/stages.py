@@ -1,8 +1,8 @@
 """How long do a build and an analysis take, and with how much memory?
 
 A `paper` build on the simulated judge with all documents, and `datasheet analyze` of 100,000 and of 1,000,000 readings,
-each in a process of its own. Prints wall time and peak memory, beside the start of the bare interpreter as this
-machine's unit.
+and of 100,000 with label probabilities, each in a process of its own. Prints wall time and peak memory, beside the
+start of the bare interpreter as this machine's unit.
 
     python benchmarks/speed/stages.py
 """
@@ -10,6 +10,7 @@ machine's unit.
 from __future__ import annotations
 
 import json
+import math
 import os
 import random
 import subprocess
@@ -18,7 +19,8 @@ import tempfile
 import time
 from pathlib import Path
 
-READINGS = (100_000, 1_000_000)
+LOGS = {"100,000 readings": 100_000, "1,000,000 readings": 1_000_000, "100,000 with label probabilities": 100_000}
+READOUT_SCALE, FLOOR = 0.4, 1e-6
 
 
 def measured(*command: str) -> tuple[float, float]:
@@ -31,7 +33,14 @@ def measured(*command: str) -> tuple[float, float]:
     return time.perf_counter() - start, used.ru_maxrss / 1024
 
 
-def verdicts(path: Path, readings: int) -> None:
+def label_probabilities(evidence: float) -> dict[str, float]:
+    """Of a logistic readout, those below the floor left out."""
+    first, second = (1 / (1 + math.exp((0.5 - lean) / READOUT_SCALE)) for lean in (evidence, -evidence))
+    listed = {"p_first": first, "p_tie": 1 - first - second, "p_second": second}
+    return {name: p for name, p in listed.items() if p > FLOOR} | {"p_floor": FLOOR}
+
+
+def verdicts(path: Path, readings: int, *, labels: bool) -> None:
     """So many readings over 1,000 tasks: a ladder of five steps and three arms, and same-quality pairs, in both orders.
 
     Answers have lengths of their own, and the readings come from an observer, as those of a real log would.
@@ -56,15 +65,16 @@ def verdicts(path: Path, readings: int) -> None:
             for order, sign in (("ab", 1), ("ba", -1)):
                 evidence = sign * (0.6 * delta_q + stable + rng.gauss(0, 0.8)) + 0.3
                 verdict = "first" if evidence > 0.5 else "second" if evidence < -0.5 else "tie"
-                stream.write(json.dumps({**shown, "order": order, "verdict": verdict}) + "\n")
+                row = {**shown, "order": order, "verdict": verdict} | (label_probabilities(evidence) if labels else {})
+                stream.write(json.dumps(row) + "\n")
 
 
 def main() -> None:
     datasheet = (sys.executable, "-m", "datasheet")
     with tempfile.TemporaryDirectory() as folder:
-        logs = {readings: Path(folder) / f"verdicts-{readings}.jsonl" for readings in READINGS}
-        for readings, log in logs.items():
-            verdicts(log, readings)
+        logs = {name: Path(folder) / f"verdicts-{number}.jsonl" for number, name in enumerate(LOGS)}
+        for name, log in logs.items():
+            verdicts(log, LOGS[name], labels="label" in name)
         stages = {
             "bare interpreter": (sys.executable, "-c", "pass"),
             "datasheet --help": (*datasheet, "--help"),
@@ -76,10 +86,7 @@ def main() -> None:
                 "--out",
                 folder,
             ),
-            **{
-                f"analyze {readings:,} readings": (*datasheet, "analyze", str(log), "--json")
-                for readings, log in logs.items()
-            },
+            **{f"analyze {name}": (*datasheet, "analyze", str(log), "--json") for name, log in logs.items()},
         }
         print(f"{'stage':<50} {'wall s':>7} {'peak MB':>8}")
         for name, command in stages.items():

@@ -250,7 +250,7 @@ def _lengths(bounds: Bounds, resolution: Estimate, left_open: str) -> dict[str, 
     """The pull of a hundred words of length, and what as many of filler cost, in evidence and in quality steps."""
     needs = {
         "length": "needs the answers' lengths, and arms that tell length from quality (phrasings, filler)",
-        "filler": "needs arms with filler",
+        "filler": "needs pairs with filler, and others with less",
     }
     estimates: dict[str, Estimate] = {}
     for name, reason in needs.items():

@@ -306,7 +306,7 @@ def test_the_spectrum_stands_with_the_model_and_names_what_is_not_in_it(render: 
     text = Page(render(sample("few"))).text
     assert text.index("Joint model") < text.index("Cross-sensitivity: what moves this judge") < text.index("Δ*75 pop")
     assert "in quality steps: the first slot against a neutral one, 100 words of length or filler" in text
-    assert "Not measured: filler (cost). Reason: needs arms with filler." in text
+    assert "Not measured: filler (cost). Reason: needs pairs with filler, and others with less." in text
     assert (
         "Not measured: all nuisance channels. Reason: needs the channel probe, with doses above 0 (design full)."
         in text
