@@ -20,6 +20,8 @@ the command line exits with 4 and the same command goes on.
 
 from __future__ import annotations
 
+from functools import partial
+
 
 class DatasheetError(Exception):
     """Base of all errors of this package; its text says what was expected, what was found and what to do."""
@@ -56,6 +58,10 @@ class JudgeError(DatasheetError):
         super().__init__(message)
         self.kind = kind
         self.status = status
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickled whole: it may come from another process."""
+        return partial(type(self), **vars(self)), self.args
 
 
 class TransientJudgeError(JudgeError):

@@ -37,6 +37,7 @@ ONLY_IN = {
     "threadpoolctl": ("analysis",),
     "jsonschema": ("sheet/schema.py",),
     "pypdf": ("sheet/attachment.py",),
+    "distributed": ("judge/cluster.py",),
     "tomllib": ("config.py", "stimulus/bank.py", "stimulus/channels.py", "prompts/variant.py"),
 }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import click
 
@@ -59,6 +59,18 @@ if TYPE_CHECKING:
     "--concurrency", type=click.IntRange(1, 1024), default=8, show_default=True, help="Calls in flight at a time."
 )
 @click.option(
+    "--engine",
+    type=click.Choice(["local", "dask"]),
+    default="local",
+    show_default=True,
+    help="Where calls are made: in this process, or on the workers of a Dask cluster (extra `dask`).",
+)
+@click.option(
+    "--scheduler",
+    metavar="ADDRESS",
+    help="A running Dask cluster, as tcp://HOST:8786. Default: workers on this machine.",
+)
+@click.option(
     "--repeats",
     type=click.IntRange(1, 100),
     metavar="N",
@@ -92,6 +104,8 @@ def build(
     bank: str,
     out: Path | None,
     concurrency: int,
+    engine: Literal["local", "dask"],
+    scheduler: str | None,
     repeats: int | None,
     seed: int,
     config: Path | None,
@@ -130,6 +144,8 @@ def build(
             bank=bank,
             out=folder,
             concurrency=concurrency,
+            engine=engine,
+            scheduler=scheduler,
             repeats=repeats,
             seed=seed,
             fresh=fresh,

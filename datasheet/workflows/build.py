@@ -8,15 +8,17 @@ import shlex
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from datasheet.analysis.characterise import characterise
 from datasheet.config import Config
-from datasheet.errors import DatasheetError, StimulusError
+from datasheet.errors import DatasheetError, StimulusError, UsageError
 from datasheet.identity import content_id
 from datasheet.judge.base import Judge
 from datasheet.judge.catalogue import DEFAULT_JUDGE, find_judge, make_judge
+from datasheet.judge.cluster import ClusterJudge
 from datasheet.judge.spec import JudgeSpec
 from datasheet.prompts import PARSER, load_variant
 from datasheet.records import Trial
@@ -57,6 +59,8 @@ class BuildOptions:
     fresh: bool = False
     keep_raw: bool = True
     render: bool = True
+    engine: Literal["local", "dask"] = "local"
+    scheduler: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +116,7 @@ def build(
     """
     bank, variant, limits = _gated_bank(options.bank), load_variant(options.prompt), configured_limits(config)
     spec = find_judge(options.judge, config)
-    judge = _make(spec, bank, options.concurrency)
+    judge = _make(spec, bank, options)
     instrument = Instrument(name=spec.name, judge=judge, variant=variant)
     trials = plan(bank, options.design, seed=options.seed, repeats=options.repeats)
     planned = instrument.requests(trials)
@@ -181,10 +185,22 @@ def _gated_bank(name: str) -> TaskBank:
     return bank
 
 
-def _make(spec: JudgeSpec, bank: TaskBank, concurrency: int) -> Judge:
+def _make(spec: JudgeSpec, bank: TaskBank, options: BuildOptions) -> Judge:
+    """The judge, in this process or on the workers of a cluster.
+
+    Raises
+    ------
+    UsageError
+        A setting that the adapter, or the engine, can't use.
+    """
+    if options.scheduler is not None and options.engine != "dask":
+        raise UsageError("--scheduler is the address of a Dask cluster: add --engine dask")
     if spec.adapter == "replay":
+        if options.engine != "local":
+            raise UsageError("a replayed log makes no call that a cluster could share: leave out --engine")
         return replay_judge(Path(spec.options["log"]))
-    return make_judge(spec, lexicon=make_lexicon(bank), connections=concurrency)
+    make = partial(make_judge, spec, lexicon=make_lexicon(bank), connections=options.concurrency)
+    return make() if options.engine == "local" else ClusterJudge(make(), make, scheduler=options.scheduler)
 
 
 def _command(options: BuildOptions, spec_name: str) -> str:
