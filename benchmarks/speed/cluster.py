@@ -1,8 +1,8 @@
 """How near does a Dask cluster on this machine come to the ideal, and how many calls a second can each engine hold?
 
 5,000 calls that wait 50 ms each, 32 in flight, through runner and log: in this process, then on a worker process for
-each core of this machine, start excluded. Then 3,000 calls that take no time, 64 in flight: the most that each engine can
-do.
+each core of this machine, start excluded. Then 3,000 calls that take no time, 64 in flight: the most that each engine
+can do.
 
     python benchmarks/speed/cluster.py
 """
@@ -18,6 +18,7 @@ from functools import partial
 from pathlib import Path
 
 from client import planned
+
 from datasheet.judge.base import Judge
 from datasheet.judge.cluster import ClusterJudge
 from datasheet.records import Reply, Request
