@@ -30,4 +30,4 @@ def visible_record(text: str, *, most: int = MOST_CHARACTERS) -> str:
 
 def visible_json(text: str) -> str:
     """The text of a JSON value with the same value, in which what acts or can't be seen is escaped."""
-    return _INVISIBLE.sub(lambda match: json.dumps(match.group()).strip('"').replace("\x7f", "\\u007f"), text)
+    return _INVISIBLE.sub(lambda match: json.dumps(match.group()).strip('"'), text)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from datasheet.config import load_config
+from datasheet.config import Config, Layer, load_config
 from datasheet.errors import UsageError
 
 
@@ -62,3 +62,12 @@ def test_limits_of_the_right_kind_are_taken(tmp_path: Path) -> None:
 def test_a_configuration_without_end_is_not_read_to_its_end() -> None:
     with pytest.raises(UsageError, match="/dev/zero can't be read: it is larger than"):
         load_config("/dev/zero")
+
+
+def test_a_found_file_binds_no_key_even_if_it_were_read(tmp_path: Path) -> None:
+    """Reading refuses its [keys]; that is not the only thing in the way."""
+    url = "https://evil.example/v1"
+    for origin, binds in (("folder", False), ("user", True), ("flag", True)):
+        layer = Layer(origin=origin, path=tmp_path, judges={}, keys={"MY_KEY": ("evil.example",)}, limits={})
+        config = Config(layers=(layer,))
+        assert (config.key_for(url), config.may_send("MY_KEY", url)) == ("MY_KEY" if binds else None, binds)

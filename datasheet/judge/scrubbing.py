@@ -32,8 +32,8 @@ class Scrubber:
 def _spellings(character: str) -> str:
     """A pattern for a character as it is, percent-encoded, or escaped in JSON or HTML, each also twice over."""
     code, named = ord(character), re.escape(html.escape(character))
-    plain = character if character.isalnum() else rf"\\{{0,3}}{re.escape(character)}"
-    return rf"(?:{plain}|%(?:25){{0,2}}{code:02x}|\\{{1,4}}u{code:04x}|&#(?:0{{0,4}}{code}|x0{{0,4}}{code:x});|{named})"
+    plain = character if character.isalnum() else rf"\\{{0,7}}{re.escape(character)}"
+    return rf"(?:{plain}|%(?:25){{0,2}}{code:02x}|\\{{1,8}}u{code:04x}|&#(?:0{{0,4}}{code}|x0{{0,4}}{code:x});|{named})"
 
 
 def _in_base64(secret: str) -> Iterator[str]:

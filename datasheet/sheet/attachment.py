@@ -38,7 +38,7 @@ def read_attached_json(path: str | os.PathLike[str]) -> bytes:
         if size > MOST_BYTES:
             raise RenderError(f"{path}: expected a PDF of at most {MOST_BYTES:,} bytes, found {size:,}")
         limits: dict[str, Any] = dict.fromkeys(_UNPACKED_LIMITS, MOST_BYTES)
-        with apply_configuration(**limits, disable_legacy_handling=True), PdfReader(path) as reader:
+        with apply_configuration(**limits), PdfReader(path) as reader:
             found = [entry for entry in reader.attachment_list if entry.name == ATTACHMENT_NAME]
             # Unpacked only where it is the only one: many of them would add up.
             content = found[0].content if len(found) == 1 else b""

@@ -23,7 +23,7 @@ from datasheet.cli import console
 from datasheet.sheet.schema import dump_sheet
 from datasheet.stimulus.design import DESIGNS
 from datasheet.trials.runner import Progress
-from datasheet.visible import MOST_CHARACTERS, visible_json
+from datasheet.visible import MOST_CHARACTERS
 
 FORGED = "Error: forged"
 EVIL = f"<\x1b[2J\x9b1m\x07\r\x7f\u202e\u2066\u200b\u200d\xad\u3164\U000e0041\ufeff\u2028\x85\n{FORGED}\r{FORGED}\n>"
@@ -243,11 +243,13 @@ def test_a_long_text_is_cut_and_says_so(command: Command) -> None:
     assert "more characters]" in run.err
 
 
-def test_json_keeps_its_value_and_has_nothing_that_acts() -> None:
+def test_json_keeps_its_value_and_has_nothing_that_acts(capsys: pytest.CaptureFixture[str]) -> None:
     value = {EVIL: [EVIL, "é\U0001f600", {"\x00\x7f": "\ud800\\u202e\\"}]}
     for text in (json.dumps(value), json.dumps(value, ensure_ascii=False, indent=2)):
-        assert json.loads(visible_json(text)) == value
-        assert not acting(visible_json(text))
+        console.put_json_text(text)
+        printed = capsys.readouterr().out
+        assert json.loads(printed) == value
+        assert not acting(printed)
 
 
 def test_only_the_console_prints() -> None:
