@@ -71,3 +71,28 @@ def test_a_found_file_binds_no_key_even_if_it_were_read(tmp_path: Path) -> None:
         layer = Layer(origin=origin, path=tmp_path, judges={}, keys={"MY_KEY": ("evil.example",)}, limits={})
         config = Config(layers=(layer,))
         assert (config.key_for(url), config.may_send("MY_KEY", url)) == ("MY_KEY" if binds else None, binds)
+
+
+@pytest.mark.parametrize(
+    ("url", "bound"),
+    [
+        ("https://gw.example/v1", True),
+        ("https://gw.example:443/v1", True),
+        ("https://other.example:8443/v1", True),
+        ("http://127.0.0.1:8000/v1", True),
+        ("http://gw.example/v1", False),
+        ("http://gw.example:443/v1", False),
+        ("https://gw.example:8443/v1", False),
+        ("https://other.example/v1", False),
+        ("https://sub.gw.example/v1", False),
+        ("https://gw.example.evil.example/v1", False),
+        ("https://gw.example@evil.example/v1", False),
+        ("https://gw.example:x/v1", False),
+        ("http://127.0.0.1.evil.example/v1", False),
+    ],
+)
+def test_a_key_is_bound_to_scheme_host_and_port(tmp_path: Path, url: str, bound: bool) -> None:
+    hosts = ("gw.example", "other.example:8443", "127.0.0.1")
+    layer = Layer(origin="user", path=tmp_path, judges={}, keys={"MY_KEY": hosts}, limits={})
+    config = Config(layers=(layer,))
+    assert (config.key_for(url), config.may_send("MY_KEY", url)) == ("MY_KEY" if bound else None, bound)
