@@ -6,7 +6,9 @@ import base64
 import html
 import io
 import json
+import socketserver
 import sys
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -157,12 +159,23 @@ def test_a_host_that_is_the_key_is_not_named(command: Command, monkeypatch: pyte
     assert simple.lower() not in run.err.lower()
 
 
+class _Broken(socketserver.BaseRequestHandler):
+    def handle(self) -> None:
+        self.request.recv(65536)
+        self.request.sendall(f"HTTP/1.1 200 OK\r\n{KEY} is no header\r\n\r\n".encode())
+
+
 def test_a_broken_answer_that_holds_the_key(command: Command) -> None:
     """The HTTP library quotes the line that it could not read."""
-    with LoopbackServer([Step(headers={"Content-Encoding": "gzip"}, text=KEY, close=False)]) as server:
-        use(server.base_url)
+    with socketserver.TCPServer(("127.0.0.1", 0), _Broken) as server:
+        thread = threading.Thread(target=lambda: server.serve_forever(poll_interval=0.01))
+        thread.start()
+        use(f"http://127.0.0.1:{server.server_address[1]}/v1")
         run = command("judges", "check", "mine")
+        server.shutdown()
+        thread.join()
     assert run.code == 2
+    assert "[key]" in run.err
     assert_nowhere(run)
 
 
