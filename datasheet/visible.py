@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 MOST_CHARACTERS = 2000
@@ -9,8 +10,9 @@ MOST_CHARACTERS = 2000
 
 _INVISIBLE = re.compile(
     r"[\x00-\x08\x0b-\x1f\x7f-\x9f"  # control characters but tab and newline
-    r"\u061c\u200b\u200e\u200f\u2028-\u202e\u2060\u2066-\u2069\ufeff"  # direction and zero-width marks, separators
-    r"\ufff9-\ufffb\ufffe\uffff\ud800-\udfff\U000e0000-\U000e007f]"  # annotations, tags, halves of a pair
+    r"\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff"  # direction and zero-width marks, joiners, separators
+    r"\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\uffa0\U0001d173-\U0001d17a"  # hyphens, fillers, beams
+    r"\ufff0-\ufffb\ufffe\uffff\ud800-\udfff\U000e0000-\U000e0fff]"  # annotations, halves of a pair, tags
 )
 
 
@@ -19,3 +21,13 @@ def visible(text: str, *, most: int = MOST_CHARACTERS) -> str:
     cut = len(text) > most
     shown = _INVISIBLE.sub(lambda match: f"U+{ord(match.group()):04X}", text[:most])
     return f"{shown}… [{len(text) - most:,} more characters]" if cut else shown
+
+
+def visible_record(text: str, *, most: int = MOST_CHARACTERS) -> str:
+    """A visible text whose further lines are indented, so that none of them passes for a line of our own."""
+    return visible(text, most=most).replace("\n", "\n    ").replace("\t", " ")
+
+
+def visible_json(text: str) -> str:
+    """The text of a JSON value with the same value, in which what acts or can't be seen is escaped."""
+    return _INVISIBLE.sub(lambda match: json.dumps(match.group()).strip('"'), text)

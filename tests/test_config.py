@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from datasheet.config import load_config
+from datasheet.config import Config, Layer, load_config
 from datasheet.errors import UsageError
 
 
@@ -62,3 +62,37 @@ def test_limits_of_the_right_kind_are_taken(tmp_path: Path) -> None:
 def test_a_configuration_without_end_is_not_read_to_its_end() -> None:
     with pytest.raises(UsageError, match="/dev/zero can't be read: it is larger than"):
         load_config("/dev/zero")
+
+
+def test_a_found_file_binds_no_key_even_if_it_were_read(tmp_path: Path) -> None:
+    """Reading refuses its [keys]; that is not the only thing in the way."""
+    url = "https://evil.example/v1"
+    for origin, binds in (("folder", False), ("user", True), ("flag", True)):
+        layer = Layer(origin=origin, path=tmp_path, judges={}, keys={"MY_KEY": ("evil.example",)}, limits={})
+        config = Config(layers=(layer,))
+        assert (config.key_for(url), config.may_send("MY_KEY", url)) == ("MY_KEY" if binds else None, binds)
+
+
+@pytest.mark.parametrize(
+    ("url", "bound"),
+    [
+        ("https://gw.example/v1", True),
+        ("https://gw.example:443/v1", True),
+        ("https://other.example:8443/v1", True),
+        ("http://127.0.0.1:8000/v1", True),
+        ("http://gw.example/v1", False),
+        ("http://gw.example:443/v1", False),
+        ("https://gw.example:8443/v1", False),
+        ("https://other.example/v1", False),
+        ("https://sub.gw.example/v1", False),
+        ("https://gw.example.evil.example/v1", False),
+        ("https://gw.example@evil.example/v1", False),
+        ("https://gw.example:x/v1", False),
+        ("http://127.0.0.1.evil.example/v1", False),
+    ],
+)
+def test_a_key_is_bound_to_scheme_host_and_port(tmp_path: Path, url: str, bound: bool) -> None:
+    hosts = ("gw.example", "other.example:8443", "127.0.0.1")
+    layer = Layer(origin="user", path=tmp_path, judges={}, keys={"MY_KEY": hosts}, limits={})
+    config = Config(layers=(layer,))
+    assert (config.key_for(url), config.may_send("MY_KEY", url)) == ("MY_KEY" if bound else None, bound)

@@ -21,7 +21,14 @@ import click
 from datasheet import __version__
 from datasheet.cli.analyze import analyze
 from datasheet.cli.build import build
-from datasheet.cli.console import EXIT_INTERRUPTED, EXIT_USAGE, complain, send_to_nowhere
+from datasheet.cli.console import (
+    EXIT_INTERRUPTED,
+    EXIT_USAGE,
+    complain,
+    complain_of_usage,
+    let_go_of_stdout,
+    prepare,
+)
 from datasheet.cli.documents import render, show
 from datasheet.cli.init import init
 from datasheet.cli.judges import judges
@@ -51,25 +58,23 @@ for command in (build, analyze, render, show, selftest, init, stimuli, judges, l
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and exit; every error of ours is one message on stderr and exit code 2."""
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")
+    prepare()
     try:
         code = datasheet.main(args=arguments, standalone_mode=False)
     except click.exceptions.Exit as stop:
         code = stop.exit_code
     except click.ClickException as problem:
-        problem.show()
+        complain_of_usage(problem)
         code = EXIT_USAGE
     except DatasheetError as problem:
         complain(str(problem))
         code = EXIT_USAGE
     except SystemExit:
         # click's own way with a reader that went away while it printed help; our output takes care of itself.
-        send_to_nowhere(sys.stdout)
+        let_go_of_stdout()
         code = 0
     except OSError as problem:
-        send_to_nowhere(sys.stdout)
+        let_go_of_stdout()
         complain(f"the output can't be written: {problem.strerror}")
         code = EXIT_USAGE
     except (click.Abort, KeyboardInterrupt):

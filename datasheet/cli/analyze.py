@@ -6,7 +6,16 @@ from pathlib import Path
 
 import click
 
-from datasheet.cli.console import EXIT_INCONCLUSIVE, EXIT_USAGE, complain, put, report_files, say, terminal_width
+from datasheet.cli.console import (
+    EXIT_INCONCLUSIVE,
+    EXIT_USAGE,
+    complain,
+    put,
+    put_json_text,
+    report_files,
+    say,
+    terminal_width,
+)
 
 
 @click.command()
@@ -48,7 +57,10 @@ def analyze(
         if documents.pdf_problem:
             complain(documents.pdf_problem)
             code = EXIT_USAGE
-    put(sheet_json(result.sheet) if as_json else terminal_sheet(result.sheet, width=terminal_width()))
+    if as_json:
+        put_json_text(sheet_json(result.sheet))
+    else:
+        put(*terminal_sheet(result.sheet, width=terminal_width()))
     if not result.conclusive:
         say("Nothing could be concluded: the log measures no quantity but the invalid rate")
     raise click.exceptions.Exit(code)

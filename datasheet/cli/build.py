@@ -13,7 +13,7 @@ from datasheet.cli.console import (
     EXIT_USAGE,
     ProgressLine,
     complain,
-    put,
+    put_json_text,
     report_files,
     say,
 )
@@ -185,7 +185,7 @@ def _report(result: BuildResult, as_json: bool) -> int:
     if as_json:
         from datasheet.workflows.documents import sheet_json
 
-        put(sheet_json(result.sheet))
+        put_json_text(sheet_json(result.sheet))
     say(result.sheet["summary"]["sentence"])
     report_files(result.documents)
     if result.documents.pdf_problem:

@@ -1,19 +1,20 @@
-"""What the commands share: exit codes, and output in which untrusted text can't act."""
+"""What the commands share: exit codes, and the only way to the terminal, on which untrusted text can't act."""
 
 from __future__ import annotations
 
 import json
+import logging
 import os
 import shutil
 import sys
 import time
 from contextlib import suppress
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING
 
 import click
 
 from datasheet.errors import UsageError
-from datasheet.visible import visible
+from datasheet.visible import MOST_CHARACTERS, visible_json, visible_record
 
 if TYPE_CHECKING:
     from datasheet.workflows.build import Progress
@@ -32,7 +33,43 @@ _LONG_S = 10.0
 """A call that has waited this long is worth a word."""
 
 
-def put(text: str) -> None:
+def prepare() -> None:
+    """Have stdout and stderr write any text, and the complaints of libraries pass through :func:`say` too."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+    logging.lastResort = _Said(logging.WARNING)
+
+
+class _Said(logging.Handler):
+    """Where libraries log to: what they say of a hostile file quotes it."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        say(record.getMessage())
+
+
+def put(*lines: str, most: int = MOST_CHARACTERS) -> None:
+    """Lines on stdout, each cut at ``most`` characters; a line break in one of them goes on indented.
+
+    Raises
+    ------
+    UsageError
+        Stdout can't be written (a full disk).
+    """
+    _write("".join(f"{visible_record(line.removesuffix(chr(10)), most=most)}\n" for line in lines))
+
+
+def put_json(value: object) -> None:
+    """A value as JSON on stdout."""
+    put_json_text(json.dumps(value, indent=2))
+
+
+def put_json_text(text: str) -> None:
+    """The text of a JSON value on stdout."""
+    _write(visible_json(text).removesuffix("\n") + "\n")
+
+
+def _write(text: str) -> None:
     """Text on stdout, the whole of it or none: a reader that goes away is no error of ours.
 
     Raises
@@ -46,31 +83,35 @@ def put(text: str) -> None:
         sys.stdout.write(text)
         sys.stdout.flush()
     except BrokenPipeError:
-        send_to_nowhere(sys.stdout)
+        let_go_of_stdout()
     except OSError as problem:
-        send_to_nowhere(sys.stdout)
+        let_go_of_stdout()
         raise UsageError(f"the output can't be written: {problem.strerror}") from None
 
 
-def put_json(value: object) -> None:
-    """A value as JSON on stdout."""
-    put(json.dumps(value, indent=2) + "\n")
-
-
-def send_to_nowhere(stream: TextIO) -> None:
-    """What the stream still holds is dropped, also when the interpreter flushes it at its end."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+def let_go_of_stdout() -> None:
+    """What stdout still holds is dropped, also when the interpreter flushes it at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def say(text: str) -> None:
-    """A line on stderr; nothing where there is none."""
+    """A line on stderr; nothing where there is none. A line break in it goes on indented."""
     with suppress(OSError):
-        click.echo(visible(text), err=True)
+        click.echo(visible_record(text), err=True)
 
 
 def complain(text: str) -> None:
     """An error on stderr."""
     say(f"Error: {text}")
+
+
+def complain_of_usage(problem: click.ClickException) -> None:
+    """An error of click's on stderr, with the usage of the command."""
+    context = getattr(problem, "ctx", None)
+    if context is not None:
+        say(context.get_usage())
+        say(f"Try '{context.command_path} --help' for help.")
+    complain(problem.format_message())
 
 
 def report_files(documents: Documents) -> None:
@@ -108,7 +149,7 @@ class ProgressLine:
         trouble = "".join(f", {count} {kind.replace('_', ' ')}" for kind, count in sorted(state.failures.items()))
         oldest = f" (the oldest for {state.oldest_s:.0f} s)" if state.oldest_s >= _LONG_S else ""
         waiting = "" if finished else f", {state.in_flight} in flight{oldest}"
-        text = f"{state.done}/{state.total} calls, {rate:.1f}/s{waiting}{trouble}{left}"
+        text = visible_record(f"{state.done}/{state.total} calls, {rate:.1f}/s{waiting}{trouble}{left}")
         if self._on_terminal:
             sys.stderr.write("\r\x1b[K" + text + ("\n" if finished else ""))
             sys.stderr.flush()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from datasheet.cli.console import EXIT_USAGE, complain, put, report_files, terminal_width
+from datasheet.cli.console import EXIT_USAGE, complain, put, put_json_text, report_files, terminal_width
 
 
 @click.command()
@@ -56,4 +56,7 @@ def show(source: Path, as_json: bool) -> None:
     from datasheet.workflows.documents import read_sheet, sheet_json, terminal_sheet
 
     sheet = read_sheet(source)
-    put(sheet_json(sheet) if as_json else terminal_sheet(sheet, width=terminal_width()))
+    if as_json:
+        put_json_text(sheet_json(sheet))
+    else:
+        put(*terminal_sheet(sheet, width=terminal_width()))

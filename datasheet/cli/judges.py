@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import click
 
 from datasheet.cli.console import EXIT_USAGE, put, put_json
-from datasheet.visible import visible
 
 _config = click.option(
     "--config",
@@ -19,16 +18,14 @@ _config = click.option(
 _json = click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout.")
 
 
-def _lines(shown: Mapping[str, object]) -> str:
+def _lines(shown: Mapping[str, object]) -> Iterator[str]:
     """Names and values, one a line; yes and no for true and false."""
-    rows = []
     for name, value in shown.items():
         if isinstance(value, Mapping):
             value = ", ".join(f"{key} {item}" for key, item in value.items())
         if isinstance(value, bool):
             value = "yes" if value else "no"
-        rows.append(f"{name.replace('_', ' ')}: {value}")
-    return "\n".join(rows)
+        yield f"{name.replace('_', ' ')}: {value}"
 
 
 @click.group()
@@ -53,7 +50,7 @@ def list_judges(config: Path | None, as_json: bool) -> None:
         put_json(rows)
         return
     for row in rows:
-        put(visible(f"{row['name']:<18} {row['adapter']:<8} {row['model']:<36} {row['origin']}") + "\n")
+        put(f"{row['name']:<18} {row['adapter']:<8} {row['model']:<36} {row['origin']}")
 
 
 @judges.command("show")
@@ -73,7 +70,7 @@ def show_judge(name: str, config: Path | None, as_json: bool) -> None:
     if as_json:
         put_json(settings)
         return
-    put(visible(_lines(settings)) + "\n")
+    put(*_lines(settings))
 
 
 @judges.command("check")
@@ -96,7 +93,7 @@ def check_judge(name: str, config: Path | None, as_json: bool) -> None:
     if as_json:
         put_json(report)
     else:
-        put(visible(_lines(report)) + "\n")
+        put(*_lines(report))
     raise click.exceptions.Exit(0 if report["valid_replies"] else EXIT_USAGE)
 
 
@@ -116,4 +113,4 @@ def prompts(as_json: bool) -> None:
         return
     for row in rows:
         ties = "ties allowed" if row["ties_allowed"] else "no ties"
-        put(visible(f"{row['name']:<18} {ties:<13} {row['title']}") + "\n")
+        put(f"{row['name']:<18} {ties:<13} {row['title']}")

@@ -32,11 +32,11 @@ def selftest(as_json: bool) -> int:
     if as_json:
         put_json(result.as_dict())
     else:
-        put(_table(result))
+        put(*_table(result))
     return EXIT_FAILED if result.failures else 0
 
 
-def _table(result: SelfTest) -> str:
+def _table(result: SelfTest) -> list[str]:
     """A line for each planted value and each failure, then the count."""
     together = f"simultaneous {result.level:.2%}"
     lines = [f"{'fault':<20} {'shows in':<34} {'truth':>6} {'without':>7}   {'found, 95% interval':<28} {together}"]
@@ -51,7 +51,7 @@ def _table(result: SelfTest) -> str:
         "Holm-adjusted p < .05).",
         "failed" if result.failures else "passed",
     ]
-    return "\n".join(lines) + "\n"
+    return lines
 
 
 def _line(row: Tested) -> str:

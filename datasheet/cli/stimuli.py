@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import click
 
 from datasheet.cli.console import EXIT_USAGE, put, put_json, say
-from datasheet.visible import visible
+
+_LONGEST_TEXT = 100_000
+"""A prompt with two answers is for reading as a whole."""
 
 
 @click.group()
@@ -31,7 +34,7 @@ def list_banks(as_json: bool) -> None:
         return
     for row in rows:
         tasks = f"{row['tasks']:>3} tasks"
-        put(visible(f"{row['name']:<12} {row['language']:<4} {tasks}  {row['hash']}  {row['title']}") + "\n")
+        put(f"{row['name']:<12} {row['language']:<4} {tasks}  {row['hash']}  {row['title']}")
 
 
 @stimuli.command("show")
@@ -52,18 +55,16 @@ def show_bank(bank: str, task: str | None, prompt: str, as_json: bool) -> None:
     if as_json:
         put_json(rows)
     else:
-        put(visible(_as_text(rows), most=1_000_000) + "\n")
+        put(*_lines(rows), most=_LONGEST_TEXT)
 
 
-def _as_text(shown: dict[str, object]) -> str:
-    lines = []
+def _lines(shown: Mapping[str, object]) -> Iterator[str]:
     for key, value in shown.items():
         if isinstance(value, list):
-            lines.append(f"{key}:")
-            lines += [f"  {item}" for item in value]
+            yield f"{key}:"
+            yield from (f"  {item}" for item in value)
         else:
-            lines.append(f"{key}: {value}")
-    return "\n".join(lines)
+            yield f"{key}: {value}"
 
 
 @stimuli.command("check")
@@ -83,7 +84,7 @@ def check(bank: str, as_json: bool) -> None:
         put_json(faults)
     else:
         for fault in faults:
-            put(visible(f"{fault['task']}  {fault['field']}: {fault['message']}") + "\n")
+            put(f"{fault['task']}  {fault['field']}: {fault['message']}")
     name = Path(bank).name
     say(f"{name}: {len(faults)} fault{'' if len(faults) == 1 else 's'}" if faults else f"{name}: every gate passed")
     raise click.exceptions.Exit(EXIT_USAGE if faults else 0)

@@ -27,6 +27,7 @@ from datasheet.strict_json import decode
 
 FORMAT = "judge-datasheet-verdicts"
 VERSION = 1
+_MAX_BYTES = 20_000_000_000  # of a file, or of what comes through a pipe without end
 _MAX_LINE_BYTES = 64_000_000  # a judge's answer of 8 MB fits, whatever its characters turn into as JSON
 
 
@@ -60,12 +61,21 @@ def json_lines(path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
     VerdictLogError
         The file can't be read, or a line is not one JSON object; the message names it.
     """
-    name = Path(path).name
+    name, size = Path(path).name, 0
     try:
         with open(path, "rb") as stream:
             for number, line in enumerate(iter(lambda: stream.readline(_MAX_LINE_BYTES + 1), b""), start=1):
+                size += len(line)
                 if len(line) > _MAX_LINE_BYTES:
-                    raise VerdictLogError(f"{name} line {number}: longer than {_MAX_LINE_BYTES:,} bytes")
+                    raise VerdictLogError(
+                        f"{name} line {number}: expected one reading a line, found more than {_MAX_LINE_BYTES:,} bytes "
+                        "without a line break; is it another kind of file?"
+                    )
+                if size > _MAX_BYTES:
+                    raise VerdictLogError(
+                        f"{name} line {number}: expected a log of at most {_MAX_BYTES:,} bytes, found more: analyse it "
+                        "in parts, or leave out the field 'raw'"
+                    )
                 text = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
                 if text.strip():
                     yield number, _json_object(text, f"{name} line {number}")

@@ -28,7 +28,7 @@ BODY_LIMIT_BYTES = 8_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What came back from one call: any status, the whole body as text with every secret taken out.
+    """What came back from one call: any status, headers and the whole body as text with every secret taken out.
 
     Attributes
     ----------
@@ -200,16 +200,15 @@ class Endpoint:
             slots.timed_out(turn)
             raise self._failed(method, url, f"no answer within {timeout.total:g} s", kind="timeout") from None
         except (aiohttp.ClientError, OSError) as error:
-            raise self._failed(method, url, self.scrub(_cause(error)), kind="connection") from None
+            raise self._failed(method, url, visible(self.scrub(_cause(error))), kind="connection") from None
         finally:
             slots.give_back()
         if body is None:
             cause = f"the answer is longer than {BODY_LIMIT_BYTES:,} bytes"
             raise self._failed(method, url, cause, kind="bad_body")
         text = self.scrub(body.decode("utf-8-sig", errors="replace"))
-        return Answer(
-            status=response.status, headers=response.headers, text=text, latency_s=time.perf_counter() - sent_s
-        )
+        headers = CIMultiDict((name, self.scrub(value)) for name, value in response.headers.items())
+        return Answer(status=response.status, headers=headers, text=text, latency_s=time.perf_counter() - sent_s)
 
     def through_proxy(self) -> str:
         """A few words for an error message where a proxy stood between, else nothing."""
@@ -249,16 +248,16 @@ def _cause(error: Exception) -> str:
     if isinstance(error, aiohttp.ClientConnectorDNSError):
         return f"the host name {error.host} is not known"
     if isinstance(error, aiohttp.ClientConnectorCertificateError):
-        return f"the certificate of {error.host} is not trusted: {visible(str(error.certificate_error))}"
+        return f"the certificate of {error.host} is not trusted: {error.certificate_error}"
     if isinstance(error, aiohttp.ClientConnectorError):
         if error.os_error.errno == errno.ECONNREFUSED:
             return "connection refused"
         if isinstance(error.os_error, ssl.SSLError):
-            return f"no TLS connection: {visible(str(error.os_error))}"
-        return f"no connection: {visible(error.os_error.strerror or str(error.os_error))}"
+            return f"no TLS connection: {error.os_error}"
+        return f"no connection: {error.os_error.strerror or error.os_error}"
     if isinstance(error, aiohttp.ClientHttpProxyError):
-        return f"the proxy answered HTTP {error.status}: {visible(error.message)}"
-    return f"the connection broke: {visible(str(error) or type(error).__name__)}"
+        return f"the proxy answered HTTP {error.status}: {error.message}"
+    return f"the connection broke: {str(error) or type(error).__name__}"
 
 
 def _proxy_for(base: URL) -> tuple[str | None, str]:

@@ -12,7 +12,12 @@ from datasheet.trials.file_system import refuse_network
 
 _LOCK_WAIT_S = 30.0
 _CLAIM_WAIT_S = 0.2  # where two runs start at once, one of them gets the claim
+MOST_CELL_BYTES = 64_000_000
+"""Of one text in a log, as of a line of a verdict log: a judge's answer is 8 MB at most."""
+
 _ADVICE = {
+    "SQLITE_TOOBIG": f"expected texts of at most {MOST_CELL_BYTES:,} bytes in the trial log, found a longer one: it"
+    " was edited or damaged; restore a copy, or use another --out",
     "SQLITE_BUSY": "the trial log is in use by another run; wait until that run ends, or use another --out",
     "SQLITE_LOCKED": "the trial log is in use by another run; wait until that run ends, or use another --out",
     "SQLITE_NOTADB": "expected a trial log, found a file of another kind; it was left as it is. Use another --out",
@@ -89,6 +94,8 @@ def connected(path: Path, mode: str) -> Iterator[sqlite3.Connection]:
     with closing(
         sqlite3.connect(uri, uri=True, timeout=_LOCK_WAIT_S, isolation_level=None, check_same_thread=False)
     ) as connection:
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MOST_CELL_BYTES)
+        connection.execute("PRAGMA trusted_schema = OFF")
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
         yield connection

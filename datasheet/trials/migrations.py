@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from datasheet.errors import TrialLogError
-from datasheet.trials.database import connected, fault_text, recover, transaction
+from datasheet.trials.database import MOST_CELL_BYTES, connected, fault_text, recover, transaction
 
 APPLICATION_ID = int.from_bytes(b"JDtl")
 
@@ -85,6 +85,12 @@ def version_of(connection: sqlite3.Connection, path: Path) -> int:
             f"{path}: expected a trial log of version 1 or newer, found version {version}: it was edited or damaged. "
             "Restore a copy, or use another --out"
         )
+    acting = connection.execute("SELECT type, name FROM sqlite_master WHERE type IN ('view', 'trigger')").fetchone()
+    if acting is not None:
+        raise TrialLogError(
+            f"{path}: expected tables alone, found the {acting[0]} {acting[1]!r:.80}, which may run without end or "
+            "change what is stored: it was edited. Restore a copy, or use another --out"
+        )
     return int(version)
 
 
@@ -128,6 +134,7 @@ def to_read(path: Path) -> Iterator[sqlite3.Connection]:
             return
         with closing(sqlite3.connect("", isolation_level=None, check_same_thread=False)) as copy:
             connection.backup(copy)
+            copy.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MOST_CELL_BYTES)
             with transaction(copy):
                 upgrade(copy, path)
             yield copy

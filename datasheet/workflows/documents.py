@@ -80,7 +80,7 @@ def write_documents(sheet: Mapping[str, Any], folder: Path, *, render: bool = Tr
 
 
 def _differs(path: Path, content: bytes) -> bool:
-    return not path.is_file() or path.read_bytes() != content
+    return not path.is_file() or path.stat().st_size != len(content) or path.read_bytes() != content
 
 
 def _put_in_place(documents: Mapping[Path, bytes], removed: Sequence[Path]) -> None:
@@ -132,6 +132,6 @@ def sheet_json(sheet: Mapping[str, Any]) -> str:
     return dump_sheet(sheet).decode("utf-8")
 
 
-def terminal_sheet(sheet: Mapping[str, Any], *, width: int) -> str:
-    """A sheet as text for a terminal."""
-    return render_terminal(sheet, width=width)
+def terminal_sheet(sheet: Mapping[str, Any], *, width: int) -> list[str]:
+    """A sheet as lines for a terminal."""
+    return render_terminal(sheet, width=width).splitlines()

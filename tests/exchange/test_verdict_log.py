@@ -14,6 +14,7 @@ import pytest
 
 from datasheet.analysis.characterise import characterise
 from datasheet.errors import VerdictLogError
+from datasheet.exchange import verdict_log
 from datasheet.exchange.verdict_log import json_lines, read_verdict_log, write_verdict_log
 from datasheet.judge.http import BODY_LIMIT_BYTES
 from datasheet.readings import Readings
@@ -348,3 +349,19 @@ def test_a_length_is_refused_where_no_column_holds_it(path: Path, length: float)
         assert read_verdict_log(path).readings.length_a[0] == 2**31 - 1
     else:
         assert "should be a length of 0 or more" in fault_of(path, ROW | {"length_a": length, "length_b": 1})
+
+
+def test_a_line_without_end_is_not_read_to_its_end(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(verdict_log, "_MAX_LINE_BYTES", 20)
+    path.write_text("{}\n" + " " * 21 + "{}\n")
+    with pytest.raises(VerdictLogError, match=r"line 2: expected one reading a line, found more than 20 bytes"):
+        list(verdict_log.json_lines(path))
+
+
+def test_a_log_without_end_is_not_read_to_its_end(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(verdict_log, "_MAX_BYTES", 29)
+    path.write_text("\n" * 29)
+    assert list(verdict_log.json_lines(path)) == []
+    path.write_text("\n" * 30)
+    with pytest.raises(VerdictLogError, match=r"line 30: expected a log of at most 29 bytes"):
+        list(verdict_log.json_lines(path))
