@@ -7,7 +7,6 @@ parsing is a later, pure step. A failed attempt is a row of its own and never a 
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -37,14 +36,17 @@ from datasheet.trials.instrument import IDENTITY, differences, same
 from datasheet.trials.kept_verdict import ReplyReader, kept_text
 from datasheet.trials.migrations import to_read, upgrade, version_of
 from datasheet.trials.tables import (
+    INSERT_EXPORTED,
     INSERT_FAILURE,
     INSERT_META,
     INSERT_READING,
     INSERT_STIMULUS,
     SELECT_READINGS,
     LoggedReading,
+    Presentation,
     Row,
     logged_reading,
+    reading_row,
     stimulus_row,
     stored_text,
 )
@@ -231,19 +233,27 @@ class TrialLog:
 
     def record(self, trial: Trial, request: Request, reply: Reply, *, attempts: int, at: datetime) -> None:
         """Queue a reading; it counts once it is committed (:meth:`watch`, :meth:`flush`)."""
+        self._record(Presentation.of(trial, request), reply, attempts=attempts, at=at)
+
+    def record_batched(self, shown: Presentation, reply: Reply, *, at: datetime) -> None:
+        """Queue a reading whose reply came in a batch file."""
+        self._record(shown, reply, attempts=1, at=at, from_batch=True)
+
+    def _record(
+        self, shown: Presentation, reply: Reply, *, attempts: int, at: datetime, from_batch: bool = False
+    ) -> None:
         verdict = ""
         if self._reader is not None:
             verdict = kept_text(self._reader, reply)
             reply = replace(reply, text="", refusal="", reasoning="")
-        row = (
-            request.key, trial.stimulus.id, trial.order, trial.repeat,
-            sum(len(text) for _, text in request.messages), attempts, _utc(at),
-            reply.text, reply.finish_reason, reply.refusal, reply.reasoning, reply.prompt_tokens,
-            reply.completion_tokens, reply.latency_s, reply.model, reply.fingerprint,
-            json.dumps(reply.logprobs, ensure_ascii=False) if reply.logprobs else "[]",
-            verdict,
-        )  # fmt: skip
+        row = reading_row(shown, reply, attempts=attempts, at=_utc(at), verdict=verdict, from_batch=from_batch)
         self._writing.put(INSERT_READING, row)
+
+    def add_exported(self, planned: Iterable[tuple[Trial, Request]]) -> None:
+        """Keep what the readings of trials that are asked in a batch will say of them."""
+        for trial, request in planned:
+            self._writing.put(INSERT_EXPORTED, Presentation.of(trial, request).row)
+        self.flush()
 
     def record_failure(self, key: str, failure: JudgeError, *, attempt: int, at: datetime) -> None:
         """Queue a failed attempt at a trial; it is never a reading, so that the trial stays to be asked."""

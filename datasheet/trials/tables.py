@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
-from datasheet.records import Order, Reply, Stimulus, word_count
-from datasheet.trials.columns import FAILURE, READING, STIMULUS, Column, faults, level_fault
+from datasheet.records import Order, Reply, Request, Stimulus, Trial, word_count
+from datasheet.trials.columns import EXPORTED, FAILURE, READING, STIMULUS, Column, faults, level_fault
 from datasheet.trials.kept_verdict import KeptVerdict, kept_verdict
 
 INSERT_STIMULUS = "INSERT INTO stimulus VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-INSERT_READING = "INSERT INTO reading VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+INSERT_READING = "INSERT INTO reading VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+INSERT_EXPORTED = "INSERT OR IGNORE INTO exported VALUES (?, ?, ?, ?, ?)"
 INSERT_FAILURE = "INSERT INTO failure VALUES (?, ?, ?, ?, ?, ?)"
 INSERT_META = "INSERT OR IGNORE INTO meta VALUES (?, ?)"
 _TRIAL_FIELDS = (
@@ -23,10 +24,11 @@ _REPLY_FIELDS = (
     "text", "finish_reason", "refusal", "reasoning", "prompt_tokens", "completion_tokens", "latency_s", "model",
     "fingerprint", "logprobs",
 )  # fmt: skip
-_COLUMNS = (*_TRIAL_FIELDS, *_REPLY_FIELDS, "verdict")
+_COLUMNS = (*_TRIAL_FIELDS, *_REPLY_FIELDS, "verdict", "from_batch")
 SELECT_READINGS = f"""
 SELECT key, stimulus AS stimulus_id, probe, arm, task, level_a, level_b, filler_b, dose, length_a, length_b,
-       "order", repeat, prompt_characters, attempts, at, {", ".join(_REPLY_FIELDS)}, verdict
+       "order", repeat, prompt_characters, attempts, at, {", ".join(_REPLY_FIELDS)}, verdict,
+       from_batch
 FROM reading LEFT JOIN stimulus ON stimulus.id = reading.stimulus ORDER BY key
 """
 RELATIONS = (
@@ -39,6 +41,10 @@ RELATIONS = (
         "SELECT key, stimulus FROM reading WHERE stimulus NOT IN (SELECT id FROM stimulus)",
         "reading {} is of stimulus {}, which the log does not hold",
     ),
+    (
+        "SELECT key, stimulus FROM exported WHERE stimulus NOT IN (SELECT id FROM stimulus)",
+        "exported trial {} is of stimulus {}, which the log does not hold",
+    ),
 )
 """What must hold between rows: a query that finds what breaks it, and the sentence for each row found."""
 
@@ -46,6 +52,7 @@ TABLES: tuple[tuple[str, str, Mapping[str, Column]], ...] = (
     ("stimulus", "id", STIMULUS),
     ("reading", "key", READING),
     ("failure", "key", FAILURE),
+    ("exported", "key", EXPORTED),
 )
 """Each table with the column that names a row, and what its other columns hold."""
 Row: TypeAlias = tuple[object, ...]
@@ -67,6 +74,8 @@ class LoggedReading:
         When the reply came: ISO 8601, UTC, in seconds.
     kept
         The verdict that was kept in the place of the judge's own words; None where ``reply`` has them.
+    from_batch
+        The reply came in a provider's batch file, so that its latency is not known (0).
     """
 
     key: str
@@ -87,6 +96,49 @@ class LoggedReading:
     at: str
     reply: Reply
     kept: KeptVerdict | None = None
+    from_batch: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Presentation:
+    """What the row of a reading says of its trial; ``prompt_characters`` counts those of all messages."""
+
+    key: str
+    stimulus_id: str
+    order: Order
+    repeat: int
+    prompt_characters: int
+
+    @classmethod
+    def of(cls, trial: Trial, request: Request) -> Self:
+        """The presentation that a trial's request makes."""
+        return cls(
+            key=request.key,
+            stimulus_id=trial.stimulus.id,
+            order=trial.order,
+            repeat=trial.repeat,
+            prompt_characters=sum(len(text) for _, text in request.messages),
+        )
+
+    @classmethod
+    def from_row(cls, row: Row) -> Self:
+        """The presentation in a row of the table ``exported``.
+
+        Raises
+        ------
+        ValueError
+            A value that its column can't hold.
+        """
+        held = dict(zip(("key", *EXPORTED), map(stored_text, row), strict=True))
+        found = list(faults(held, EXPORTED))
+        if found:
+            raise ValueError("; ".join(found))
+        return cls(stimulus_id=held.pop("stimulus"), **held)
+
+    @property
+    def row(self) -> Row:
+        """The presentation as a row of the table ``exported``, and the first columns of a reading."""
+        return (self.key, self.stimulus_id, self.order, self.repeat, self.prompt_characters)
 
 
 def stimulus_row(stimulus: Stimulus) -> Row:
@@ -95,6 +147,13 @@ def stimulus_row(stimulus: Stimulus) -> Row:
         stimulus.id, stimulus.probe, stimulus.arm, stimulus.task, stimulus.level_a, stimulus.level_b,
         stimulus.filler_b, stimulus.dose, word_count(stimulus.answer_a), word_count(stimulus.answer_b),
     )  # fmt: skip
+
+
+def reading_row(shown: Presentation, reply: Reply, *, attempts: int, at: str, verdict: str, from_batch: bool) -> Row:
+    """A reply with the presentation that it answers; ``verdict`` as :func:`kept_text` writes it, or ""."""
+    logprobs = json.dumps(reply.logprobs, ensure_ascii=False) if reply.logprobs else "[]"
+    said = (logprobs if name == "logprobs" else getattr(reply, name) for name in _REPLY_FIELDS)
+    return (*shown.row, attempts, at, *said, verdict, int(from_batch))
 
 
 def logged_reading(row: Row) -> LoggedReading:
@@ -115,7 +174,9 @@ def logged_reading(row: Row) -> LoggedReading:
     reply = {name: held[name] for name in _REPLY_FIELDS}
     reply["logprobs"] = tuple((token, logprob) for token, logprob in json.loads(reply["logprobs"]))
     trial = {name: held[name] for name in _TRIAL_FIELDS}
-    return LoggedReading(**trial, reply=Reply(**reply), kept=kept_verdict(held["verdict"]))
+    return LoggedReading(
+        **trial, reply=Reply(**reply), kept=kept_verdict(held["verdict"]), from_batch=bool(held["from_batch"])
+    )
 
 
 def row_faults(name: str, row: Mapping[str, Any], columns: Mapping[str, Column]) -> Iterator[str]:

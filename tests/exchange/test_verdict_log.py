@@ -14,7 +14,8 @@ import pytest
 
 from datasheet.analysis.characterise import characterise
 from datasheet.errors import VerdictLogError
-from datasheet.exchange.verdict_log import json_lines, read_verdict_log, write_verdict_log
+from datasheet.exchange.json_lines import json_lines
+from datasheet.exchange.verdict_log import read_verdict_log, write_verdict_log
 from datasheet.judge.http import BODY_LIMIT_BYTES
 from datasheet.readings import Readings
 
