@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -108,7 +109,7 @@ def _export_batch(
     for file in written.files:
         say(f"  {file}")
     if written.files:
-        say(f"When they are answered: datasheet log import {source} FILE…")
+        say(f"When they are answered: datasheet log import {shlex.quote(str(source))} FILE…")
 
 
 @log.command("import")
@@ -141,7 +142,7 @@ def _report(imported: BatchImport) -> None:
     known = f", {imported.known} were there before" if imported.known else ""
     say(f"{imported.added} readings{known}; {imported.pending} of the exported trials have none yet")
     if imported.otherwise:
-        say(f"{imported.otherwise} answers say something else than the readings in the log, which stay")
+        say(f"Answers that say something else than the readings in the log, which stay: {imported.otherwise}")
     for kind, count in sorted(imported.failed.items()):
         say(f"{count} {kind.replace('_', ' ')}, for example: {imported.examples[kind]}")
     for what, sentences in (("can't be read", imported.broken), ("were not taken", imported.conflicts)):

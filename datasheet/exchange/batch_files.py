@@ -17,6 +17,7 @@ from datasheet.exchange.json_lines import tried_lines
 from datasheet.files import write_whole
 
 _MOST_BYTES = 4_000_000_000  # 100,000 answers of 40 kB
+_OPENAI_ENDS = {"batch_expired": "expired", "batch_cancelled": "canceled", "batch_canceled": "canceled"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,9 +82,6 @@ def _openai_answer(row: Mapping[str, Any]) -> dict[str, Any] | None:
     if isinstance(response, dict):
         return {"status": _status(response.get("status_code")), "document": response.get("body")}
     return None
-
-
-_OPENAI_ENDS = {"batch_expired": "expired", "batch_cancelled": "canceled", "batch_canceled": "canceled"}
 
 
 def _anthropic_request(custom_id: str, body: Mapping[str, object]) -> dict[str, object]:

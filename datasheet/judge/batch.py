@@ -19,6 +19,13 @@ READERS: Mapping[str, Callable[[object], Reply]] = {"openai": read_completion, "
 """For each adapter that has batch files, what reads the document of a call that succeeded."""
 
 _FAILURES = {"quota": "quota", "rate_limit": "rate_limit", "overloaded": "server_error", "roles": "roles"}
+_REFUSALS = {
+    "invalid_request_error",
+    "authentication_error",
+    "permission_error",
+    "not_found_error",
+    "request_too_large",
+}
 
 
 @runtime_checkable
@@ -54,6 +61,6 @@ def read_batched(adapter: str, document: object, status: int | None, *, scrub: S
     datum = error.datum(status)
     if datum:
         return Reply(text="", finish_reason=datum)
-    refused = status is not None and 400 <= status < 500 and status not in (408, 409, 425, 429)
+    refused = error.codes & _REFUSALS if status is None else 400 <= status < 500 and status not in (408, 409, 425, 429)
     kind = _FAILURES.get(error.meaning, "refused" if refused else "server_error")
     raise TransientJudgeError(visible(scrub(error.message)), kind=kind, status=status)
