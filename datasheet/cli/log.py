@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 _PLAN = ("judges", "prompts", "design", "bank", "repeats", "seed", "config")
 """The options of ``datasheet build`` that say what it asks: a batch file takes the same."""
 
-_SHOWN = 20
-
 
 @click.group()
 def log() -> None:
@@ -134,7 +132,7 @@ def import_(source: Path, files: tuple[Path, ...], no_raw: bool) -> None:
 
     imported = import_batch(source, files, keep_raw=not no_raw)
     _report(imported)
-    untaken = imported.failed or imported.broken or imported.conflicts
+    untaken = imported.failed or imported.broken.count or imported.conflicts.count
     raise click.exceptions.Exit(EXIT_RESUMABLE if untaken else 0)
 
 
@@ -145,11 +143,9 @@ def _report(imported: BatchImport) -> None:
         say(f"Answers that say something else than the readings in the log, which stay: {imported.otherwise}")
     for kind, count in sorted(imported.failed.items()):
         say(f"{count} {kind.replace('_', ' ')}, for example: {imported.examples[kind]}")
-    for what, sentences in (("can't be read", imported.broken), ("were not taken", imported.conflicts)):
-        for sentence in sentences[:_SHOWN]:
-            complain(sentence)
-        if len(sentences) > _SHOWN:
-            complain(f"{len(sentences)} in all {what}")
+    for what, noted in (("lines that can't be read", imported.broken), ("trials in dispute", imported.conflicts)):
+        if noted.count:
+            complain(f"{noted.count} {what}, left out:\n{noted}")
 
 
 @log.command("merge")

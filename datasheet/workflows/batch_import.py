@@ -23,6 +23,24 @@ from datasheet.workflows.logs import trial_log
 _SHOWN = 20
 
 
+@dataclass(slots=True)
+class Noted:
+    """How many lines are so, and what is said of the first of them: a file may have any number."""
+
+    count: int = 0
+    sentences: list[str] = field(default_factory=list)
+
+    def add(self, sentence: str) -> None:
+        """Count a line, and keep its sentence if it is among the first."""
+        self.count += 1
+        if self.count <= _SHOWN:
+            self.sentences.append(sentence)
+
+    def __str__(self) -> str:
+        more = [f"and {self.count - _SHOWN} more"] if self.count > _SHOWN else []
+        return "\n".join(f"  {line}" for line in (*self.sentences, *more))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchImport:
     """What an import did.
@@ -36,9 +54,9 @@ class BatchImport:
     failed, examples
         Calls that failed on trials that have no reading yet, by kind, and for each kind what one of them said.
     broken
-        Lines that can't be read, one sentence each.
+        Lines that can't be read.
     conflicts
-        Trials with different answers, none of which was taken, one sentence each.
+        Trials with different answers, none of which was taken.
     pending
         Exported trials that have no reading yet.
     """
@@ -48,8 +66,8 @@ class BatchImport:
     otherwise: int
     failed: Mapping[str, int]
     examples: Mapping[str, str]
-    broken: tuple[str, ...]
-    conflicts: tuple[str, ...]
+    broken: Noted
+    conflicts: Noted
     pending: int
 
 
@@ -59,13 +77,22 @@ class _Answers:
 
     replies: dict[str, dict[Reply, str]] = field(default_factory=dict)
     failures: dict[str, dict[tuple[str, int | None, str], str]] = field(default_factory=dict)
-    foreign: list[str] = field(default_factory=list)
-    broken: list[str] = field(default_factory=list)
+    foreign: Noted = field(default_factory=Noted)
+    broken: Noted = field(default_factory=Noted)
 
     @property
     def agreed(self) -> dict[str, Reply]:
         """The reply to each trial that has one and no other, in the order of keys."""
         return {key: next(iter(said)) for key, said in sorted(self.replies.items()) if len(said) == 1}
+
+    @property
+    def conflicts(self) -> Noted:
+        """The trials to which there are different replies, with the lines of each."""
+        noted = Noted()
+        for key, said in sorted(self.replies.items()):
+            if len(said) > 1:
+                noted.add(f"trial {key}: {len(said)} different answers ({'; '.join(said.values())})")
+        return noted
 
 
 def import_batch(source: Path, files: Sequence[Path], *, keep_raw: bool = True) -> BatchImport:
@@ -111,8 +138,8 @@ def import_batch(source: Path, files: Sequence[Path], *, keep_raw: bool = True) 
         otherwise=sum(_differs(logged, agreed[key]) for key, logged in held.items()),
         failed=Counter(kind for kind, _, _ in left),
         examples={kind: message for kind, _, message in left},
-        broken=tuple(found.broken),
-        conflicts=tuple(_conflict(key, said) for key, said in sorted(found.replies.items()) if len(said) > 1),
+        broken=found.broken,
+        conflicts=found.conflicts,
         pending=len(open_trials),
     )
 
@@ -137,11 +164,11 @@ def _read(files: Sequence[Path], instrument: Mapping[str, str], shown: Mapping[s
     for path in files:
         for answer in read_answers(path, FORMATS[adapter]):
             if isinstance(answer, str):
-                found.broken.append(answer)
+                found.broken.add(answer)
                 continue
             key = answer.custom_id.removeprefix(prefix)
             if not answer.custom_id.startswith(prefix) or key not in shown:
-                found.foreign.append(f"{answer.where}: {visible(answer.custom_id, most=80)}")
+                found.foreign.add(f"{answer.where}: {visible(answer.custom_id, most=80)}")
                 continue
             try:
                 if answer.ended:
@@ -155,15 +182,15 @@ def _read(files: Sequence[Path], instrument: Mapping[str, str], shown: Mapping[s
 
 
 def _refuse_foreign(found: _Answers, files: Sequence[Path]) -> None:
-    if found.foreign:
+    if found.foreign.count:
         raise UsageError(
-            f"{len(found.foreign)} lines answer requests that were not exported from this log, and nothing was "
-            f"imported:\n{_listed(found.foreign)}\nThey are of another judge, prompt, bank or plan: import them into "
+            f"{found.foreign.count} lines answer requests that were not exported from this log, and nothing was "
+            f"imported:\n{found.foreign}\nThey are of another judge, prompt, bank or plan: import them into "
             "the log that they were exported from"
         )
     if not found.replies and not found.failures:
         names = ", ".join(path.name for path in files)
-        lines = f":\n{_listed(found.broken)}" if found.broken else ""
+        lines = f":\n{found.broken}" if found.broken.count else ""
         raise UsageError(f"{names}: expected the output or error file of a batch, found no answer in it{lines}")
 
 
@@ -174,9 +201,11 @@ def _refuse_mixed_models(found: _Answers, agreed: Mapping[str, Reply], reported:
         if reply.model:
             where.setdefault(reply.model, found.replies[key][reply])
     if len(where) > 1:
-        told = [f"{visible(model, most=80)!r}: {place}" for model, place in where.items()]
+        told = Noted()
+        for model, place in where.items():
+            told.add(f"{visible(model, most=80)!r}: {place}")
         raise UsageError(
-            f"the answers are of {len(where)} models, and nothing was imported:\n{_listed(told)}\nA datasheet is of "
+            f"the answers are of {len(where)} models, and nothing was imported:\n{told}\nA datasheet is of "
             "one model: ask for the model by a name that does not move, with another --out"
         )
 
@@ -184,12 +213,3 @@ def _refuse_mixed_models(found: _Answers, agreed: Mapping[str, Reply], reported:
 def _differs(logged: LoggedReading, reply: Reply) -> bool:
     """Whether a log, as far as it keeps the words, says something else than a file."""
     return logged.kept is None and replace(logged.reply, latency_s=0.0) != reply
-
-
-def _conflict(key: str, said: Mapping[Reply, str]) -> str:
-    return f"trial {key}: {len(said)} different answers ({'; '.join(said.values())})"
-
-
-def _listed(lines: Sequence[str]) -> str:
-    more = [f"and {len(lines) - _SHOWN} more"] if len(lines) > _SHOWN else []
-    return "\n".join(f"  {line}" for line in (*lines[:_SHOWN], *more))

@@ -99,6 +99,26 @@ def test_what_a_batch_left_open_is_asked_live_or_in_another_batch(command: Comma
     assert sheet["operation"]["failed_attempts"] == {"expired": 20, "refused": 1}
 
 
+def test_an_import_that_was_cut_short_is_completed_by_the_same_command(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    exported(command, "batch", "requests.jsonl")
+    file = write_lines("output.jsonl", answers("requests.jsonl"))
+    record, left = TrialLog.record_batched, iter(range(30))
+
+    def interrupted(*reading: Any, **when: Any) -> None:
+        if next(left, None) is None:
+            raise KeyboardInterrupt
+        record(*reading, **when)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(TrialLog, "record_batched", interrupted)
+        assert command("log", "import", "batch", file).code == 130
+    assert len(answered("batch")) == 30
+    run = command("log", "import", "batch", file)
+    assert (run.code, "80 readings, 30 were there before; 0 of" in run.err) == (0, True), run.err
+
+
 def test_a_second_import_changes_nothing(command: Command) -> None:
     exported(command, "batch", "requests.jsonl")
     lines = answers("requests.jsonl")
@@ -159,6 +179,14 @@ def test_broken_lines_are_named_and_the_others_are_read(command: Command) -> Non
         "output.jsonl line 7: not JSON",
     ):
         assert sentence in run.err
+
+
+def test_of_many_broken_lines_the_first_are_shown_and_all_are_counted(command: Command) -> None:
+    exported(command, "batch", "requests.jsonl")
+    run = command("log", "import", "batch", write_lines("output.jsonl", [*answers("requests.jsonl")[:1], *["{"] * 30]))
+    assert (run.code, run.err.count("not JSON")) == (4, 20)
+    assert "30 lines that can't be read, left out:" in run.err
+    assert "and 10 more" in run.err
 
 
 def test_answers_that_contradict_each_other_are_named_and_none_is_taken(command: Command) -> None:
