@@ -20,7 +20,7 @@ from datasheet.visible import visible
 from datasheet.workflows.logged import reader_of, variant_of
 from datasheet.workflows.logs import trial_log
 
-_SHOWN = 20
+_SHOWN = 10  # more would be cut where an error is printed
 
 
 @dataclass(slots=True)
