@@ -10,7 +10,6 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
@@ -33,7 +32,7 @@ from datasheet.trials.database import (
     transaction,
 )
 from datasheet.trials.instrument import IDENTITY, differences, same
-from datasheet.trials.kept_verdict import ReplyReader, kept_text
+from datasheet.trials.kept_verdict import ReplyReader
 from datasheet.trials.migrations import to_read, upgrade, version_of
 from datasheet.trials.tables import (
     INSERT_EXPORTED,
@@ -233,21 +232,16 @@ class TrialLog:
 
     def record(self, trial: Trial, request: Request, reply: Reply, *, attempts: int, at: datetime) -> None:
         """Queue a reading; it counts once it is committed (:meth:`watch`, :meth:`flush`)."""
-        self._record(Presentation.of(trial, request), reply, attempts=attempts, at=at)
+        shown = Presentation.of(trial, request)
+        self._writing.put(
+            INSERT_READING, reading_row(shown, reply, self._reader, attempts=attempts, at=_utc(at), from_batch=False)
+        )
 
     def record_batched(self, shown: Presentation, reply: Reply, *, at: datetime) -> None:
         """Queue a reading whose reply came in a batch file."""
-        self._record(shown, reply, attempts=1, at=at, from_batch=True)
-
-    def _record(
-        self, shown: Presentation, reply: Reply, *, attempts: int, at: datetime, from_batch: bool = False
-    ) -> None:
-        verdict = ""
-        if self._reader is not None:
-            verdict = kept_text(self._reader, reply)
-            reply = replace(reply, text="", refusal="", reasoning="")
-        row = reading_row(shown, reply, attempts=attempts, at=_utc(at), verdict=verdict, from_batch=from_batch)
-        self._writing.put(INSERT_READING, row)
+        self._writing.put(
+            INSERT_READING, reading_row(shown, reply, self._reader, attempts=1, at=_utc(at), from_batch=True)
+        )
 
     def add_exported(self, planned: Iterable[tuple[Trial, Request]]) -> None:
         """Keep what the readings of trials that are asked in a batch will say of them."""

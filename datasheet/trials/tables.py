@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self, TypeAlias
 
 from datasheet.records import Order, Reply, Request, Stimulus, Trial, word_count
 from datasheet.trials.columns import EXPORTED, FAILURE, READING, STIMULUS, Column, faults, level_fault
-from datasheet.trials.kept_verdict import KeptVerdict, kept_verdict
+from datasheet.trials.kept_verdict import KeptVerdict, ReplyReader, kept_text, kept_verdict
 
 INSERT_STIMULUS = "INSERT INTO stimulus VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-INSERT_READING = "INSERT INTO reading VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+INSERT_READING = (
+    f"INSERT INTO reading ({', '.join(f'[{name}]' for name in READING)}) VALUES ({', '.join('?' * len(READING))})"
+)
 INSERT_EXPORTED = "INSERT OR IGNORE INTO exported VALUES (?, ?, ?, ?, ?)"
 INSERT_FAILURE = "INSERT INTO failure VALUES (?, ?, ?, ?, ?, ?)"
 INSERT_META = "INSERT OR IGNORE INTO meta VALUES (?, ?)"
@@ -137,7 +139,7 @@ class Presentation:
 
     @property
     def row(self) -> Row:
-        """The presentation as a row of the table ``exported``, and the first columns of a reading."""
+        """The presentation as a row of the table ``exported``."""
         return (self.key, self.stimulus_id, self.order, self.repeat, self.prompt_characters)
 
 
@@ -149,11 +151,19 @@ def stimulus_row(stimulus: Stimulus) -> Row:
     )  # fmt: skip
 
 
-def reading_row(shown: Presentation, reply: Reply, *, attempts: int, at: str, verdict: str, from_batch: bool) -> Row:
-    """A reply with the presentation that it answers; ``verdict`` as :func:`kept_text` writes it, or ""."""
-    logprobs = json.dumps(reply.logprobs, ensure_ascii=False) if reply.logprobs else "[]"
-    said = (logprobs if name == "logprobs" else getattr(reply, name) for name in _REPLY_FIELDS)
-    return (*shown.row, attempts, at, *said, verdict, int(from_batch))
+def reading_row(
+    shown: Presentation, reply: Reply, reader: ReplyReader | None, *, attempts: int, at: str, from_batch: bool
+) -> Row:
+    """A reply to a presentation as a row for ``INSERT_READING``; a reader keeps its verdict instead of its words."""
+    verdict = ""
+    if reader is not None:
+        verdict = kept_text(reader, reply)
+        reply = replace(reply, text="", refusal="", reasoning="")
+    held = {name: getattr(reply, name) for name in _REPLY_FIELDS}
+    held["logprobs"] = json.dumps(reply.logprobs, ensure_ascii=False) if reply.logprobs else "[]"
+    held |= dict(zip(("key", *EXPORTED), shown.row, strict=True))
+    held |= {"attempts": attempts, "at": at, "verdict": verdict, "from_batch": int(from_batch)}
+    return tuple(held[name] for name in READING)
 
 
 def logged_reading(row: Row) -> LoggedReading:
