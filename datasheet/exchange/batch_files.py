@@ -180,9 +180,7 @@ def read_answers(path: Path, form: BatchFormat) -> Iterator[BatchAnswer | str]:
     VerdictLogError
         The file can't be read, or is larger than any batch file.
     """
-    if path.is_file() and path.stat().st_size > _MOST_BYTES:
-        raise VerdictLogError(f"{path} can't be read: it is larger than {_MOST_BYTES:,} bytes")
-    for number, row in tried_lines(path):
+    for number, row in tried_lines(path, most_bytes=_MOST_BYTES):
         if isinstance(row, VerdictLogError):
             yield str(row)
             continue

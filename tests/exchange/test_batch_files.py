@@ -127,16 +127,18 @@ def test_a_line_that_is_too_long_costs_neither_memory_nor_the_next(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(json_lines, "_MAX_LINE_BYTES", 1000)
-    found = read(tmp_path, "x" * 5000, openai_line("id", {}), "y" * 1000, openai_line("id", {}))
-    assert [said if isinstance(said, str) else said.where for said in found] == [
-        "f line 1: longer than 1,000 bytes",
+    found = read(tmp_path, "x" * 5000, openai_line("id", {}), "y" * 1000, openai_line("id", {}), "z" * 2001)
+    assert [said.partition(",")[0] if isinstance(said, str) else said.where for said in found] == [
+        "f line 1: expected one JSON object a line",
         "f line 2",
-        "f line 3: longer than 1,000 bytes",
+        "f line 3: expected one JSON object a line",
         "f line 4",
+        "f line 5: expected one JSON object a line",
     ]
 
 
-def test_a_file_that_is_too_large_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batch_files, "_MOST_BYTES", 10)
-    with pytest.raises(VerdictLogError, match="it is larger than 10 bytes"):
-        read(tmp_path, openai_line("id", {}))
+def test_a_file_without_end_is_not_read_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batch_files, "_MOST_BYTES", 100_000)
+    monkeypatch.setattr(json_lines, "_MAX_LINE_BYTES", 1000)
+    with pytest.raises(VerdictLogError, match="expected at most 100,000 bytes in all, found more"):
+        list(read_answers(Path("/dev/zero"), OPENAI))
