@@ -10,7 +10,7 @@
     │   ├── TransientJudgeError   a retry may help (rate limit, time-out, cut connection, 5xx)
     │   └── PermanentJudgeError   no retry helps: the run stops (wrong key, wrong model, refused parameter)
     ├── TrialLogError         a trial log that is damaged, busy or of another instrument
-    ├── VerdictLogError       a verdict log that can't be read, with the line
+    ├── VerdictLogError       a verdict log or a batch file that can't be read, with the line
     ├── EstimationError       readings that no analysis can be made of
     └── RenderError           a document that can't be written
 
@@ -89,7 +89,7 @@ class TrialLogError(DatasheetError):
 
 
 class VerdictLogError(DatasheetError):
-    """A verdict log that can't be read; the message names file and line."""
+    """A verdict log or a batch file that can't be read; the message names file and line."""
 
 
 class EstimationError(DatasheetError):

@@ -10,14 +10,14 @@ MOST_PERCENTILE = 95
 
 
 def operation_of(
-    *, latencies_s: Sequence[float], prompt_tokens: Sequence[int | None], completion_tokens: Sequence[int | None]
+    *, latencies_s: Sequence[float | None], prompt_tokens: Sequence[int | None], completion_tokens: Sequence[int | None]
 ) -> dict[str, float | int | None]:
-    """Median and 95th percentile of latency (seconds), and tokens a call where the server counted them."""
-    seconds = np.asarray(latencies_s, dtype=np.float64)
+    """Median and 95th percentile of latency (seconds) of the calls that tell it, and tokens that the server counted."""
+    seconds = np.asarray([latency_s for latency_s in latencies_s if latency_s is not None], dtype=np.float64)
     asked = [tokens for tokens in prompt_tokens if tokens is not None]
     written = [tokens for tokens in completion_tokens if tokens is not None]
     return {
-        "calls": len(seconds),
+        "calls": len(latencies_s),
         "latency_median_s": round(float(np.median(seconds)), 4) if len(seconds) else None,
         "latency_p95_s": round(float(np.percentile(seconds, MOST_PERCENTILE)), 4) if len(seconds) else None,
         "prompt_tokens": sum(asked) if asked else None,

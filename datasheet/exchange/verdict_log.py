@@ -7,10 +7,8 @@ text: each line is checked by itself and the first that does not fit is named, t
 from __future__ import annotations
 
 import json
-import os
 from array import array
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
@@ -22,13 +20,12 @@ from datasheet.errors import UsageError, VerdictLogError
 from datasheet.exchange.agreement import refuse_disagreement
 from datasheet.exchange.calls import CALL_FIELDS, CallColumns
 from datasheet.exchange.fields import CHECKS, KNOWN_UNUSED, checked, complete_reading, text_of
+from datasheet.exchange.json_lines import json_lines
+from datasheet.files import write_whole
 from datasheet.readings import ReadingColumns, Readings
-from datasheet.strict_json import decode
 
 FORMAT = "judge-datasheet-verdicts"
 VERSION = 1
-_MAX_BYTES = 20_000_000_000  # of a file, or of what comes through a pipe without end
-_MAX_LINE_BYTES = 64_000_000  # a judge's answer of 8 MB fits, whatever its characters turn into as JSON
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,49 +48,6 @@ class VerdictLog:
     prompt: str
     readings: Readings
     calls: CallColumns
-
-
-def json_lines(path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """(line number, object) of each line of a JSONL file that is not blank.
-
-    Raises
-    ------
-    VerdictLogError
-        The file can't be read, or a line is not one JSON object; the message names it.
-    """
-    name, size = Path(path).name, 0
-    try:
-        with open(path, "rb") as stream:
-            for number, line in enumerate(iter(lambda: stream.readline(_MAX_LINE_BYTES + 1), b""), start=1):
-                size += len(line)
-                if len(line) > _MAX_LINE_BYTES:
-                    raise VerdictLogError(
-                        f"{name} line {number}: expected one reading a line, found more than {_MAX_LINE_BYTES:,} bytes "
-                        "without a line break; is it another kind of file?"
-                    )
-                if size > _MAX_BYTES:
-                    raise VerdictLogError(
-                        f"{name} line {number}: expected a log of at most {_MAX_BYTES:,} bytes, found more: analyse it "
-                        "in parts, or leave out the field 'raw'"
-                    )
-                text = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
-                if text.strip():
-                    yield number, _json_object(text, f"{name} line {number}")
-    except OSError as problem:
-        raise VerdictLogError(f"{path} can't be read: {problem.strerror}") from None
-
-
-def _json_object(line: bytes, where: str) -> dict[str, Any]:
-    try:
-        row = decode(line.decode("utf-8").strip())
-    except UnicodeDecodeError:
-        raise VerdictLogError(f"{where}: not UTF-8 text") from None
-    except ValueError as problem:
-        hint = " (single quotes? JSON wants double ones)" if line.lstrip()[1:2] == b"'" else ""
-        raise VerdictLogError(f"{where}: not JSON{hint}: {problem}") from None
-    if not isinstance(row, dict):
-        raise VerdictLogError(f"{where}: expected a JSON object, found {type(row).__name__}")
-    return row
 
 
 def read_header(rows: Iterator[tuple[int, dict[str, Any]]], name: str) -> tuple[dict[str, Any], Iterable[Any]]:
@@ -254,29 +208,18 @@ def write_verdict_log(path: str | Path, header: Mapping[str, Any], rows: Iterabl
     VerdictLogError
         The file can't be written, or what has its name is no file.
     """
-    target = Path(path).resolve()
-    if target.exists() and not target.is_file():
-        raise VerdictLogError(f"{path} can't be written: it is no file, but a folder or a device; name a file")
-    part = target.with_name(f"{target.name}.part")
+    count = 0
+
+    def lines() -> Iterator[str]:
+        nonlocal count
+        yield _line({"format": FORMAT, "version": VERSION, **header})
+        for count, row in enumerate(rows, start=1):  # noqa: B007 - the last number is what was written
+            yield _line(row)
+
     try:
-        count = _write_lines(part, {"format": FORMAT, "version": VERSION, **header}, rows)
-        os.replace(part, target)
+        write_whole(Path(path), lines())
     except OSError as problem:
         raise VerdictLogError(f"{path} can't be written: {problem.strerror}") from None
-    finally:
-        with suppress(OSError):
-            part.unlink()
-    return count
-
-
-def _write_lines(path: Path, header: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> int:
-    count = 0
-    # Half a surrogate pair is no UTF-8: replaced by a backslash it is JSON's own way to write it.
-    with open(path, "w", encoding="utf-8", errors="backslashreplace", newline="\n") as stream:
-        stream.write(_line(header))
-        for row in rows:
-            stream.write(_line(row))
-            count += 1
     return count
 
 

@@ -117,6 +117,10 @@ class AnthropicJudge:
 
     async def ask(self, request: Request) -> Reply:
         """As :meth:`ModelServer.ask`."""
+        return await self._server.ask(self.body(request))
+
+    def body(self, request: Request) -> dict[str, object]:
+        """What is sent for a request, as JSON values."""
         system = "\n\n".join(text for role, text in request.messages if role == "system")
         body: dict[str, object] = {
             "model": self.model,
@@ -128,7 +132,7 @@ class AnthropicJudge:
         if "temperature" in self.decoding:
             body["temperature"] = self.decoding["temperature"]
         extra = self.decoding.get("extra_body")
-        return await self._server.ask(body | extra if isinstance(extra, dict) else body)
+        return body | extra if isinstance(extra, dict) else body
 
 
 def read_message(document: object) -> Reply:

@@ -91,6 +91,15 @@ class ApiError:
         words = self._words()
         return next((meaning for meaning, said in _WORDS if said.search(words)), "unknown")
 
+    def datum(self, status: int | None) -> str:
+        """What the error says of the stimulus alone, as a finish reason, or "" where it is no reading.
+
+        A prompt that is filtered or too long is a property of the stimulus. ``status`` is the request's, or None where
+        it is not known; a 200 is one, for gateways put errors under it.
+        """
+        about_request = status is None or 200 <= status < 300 or status in (400, 403, 413, 422, 500)
+        return self.meaning if about_request and self.meaning in ("content_filter", "context_length") else ""
+
     def refused_field(self, sent: Collection[str]) -> str:
         """The one of the sent fields that the server does not take, or "" where it names none."""
         parameter = re.split(r"[.\[]", self.parameter)[0]

@@ -144,9 +144,9 @@ class ModelServer:
         """What an error stands for: a datum of this stimulus, a reason to try again, or the end of the run."""
         succeeded = 200 <= answer.status < 300
         status = error.status or answer.status if succeeded else answer.status
-        about_request = succeeded or status in (400, 403, 413, 422, 500)
-        if about_request and error.meaning in ("content_filter", "context_length"):
-            return Reply(text="", finish_reason=error.meaning, latency_s=answer.latency_s)
+        datum = error.datum(200 if succeeded else status)
+        if datum:
+            return Reply(text="", finish_reason=datum, latency_s=answer.latency_s)
         permanent = self._permanent(error, answer, status, sent)
         if permanent is not None:
             raise permanent

@@ -167,14 +167,15 @@ class OpenAIJudge:
         """
         sent = self._max_tokens_field
         try:
-            return await self._server.ask(self._body(request))
+            return await self._server.ask(self.body(request))
         except RefusedFieldError as refused:
             if refused.field != sent or _MAX_TOKENS_FIELDS[sent] not in refused.reason:
                 raise
         self._max_tokens_field = _MAX_TOKENS_FIELDS[sent]
-        return await self._server.ask(self._body(request))
+        return await self._server.ask(self.body(request))
 
-    def _body(self, request: Request) -> dict[str, object]:
+    def body(self, request: Request) -> dict[str, object]:
+        """What is sent for a request, as JSON values."""
         messages = [{"role": role, "content": text} for role, text in request.messages]
         if self._merges:
             messages = _merged(messages)

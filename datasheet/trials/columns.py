@@ -119,7 +119,9 @@ READING: Mapping[str, Column] = {
     "fingerprint": TEXT,
     "logprobs": Column(wish="a JSON list of pairs of token and log probability", fits=_is_candidates),
     "verdict": Column(wish="a verdict as JSON, or an empty text", fits=_is_kept_verdict),
+    "from_batch": Column(wish="0 or 1", fits=lambda value: type(value) is int and value in (0, 1)),
 }
+EXPORTED: Mapping[str, Column] = {name: READING[name] for name in ("stimulus", "order", "repeat", "prompt_characters")}
 FAILURE: Mapping[str, Column] = {
     "attempt": _whole(1, _MOST_COUNT),
     "kind": TEXT,

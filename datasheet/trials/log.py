@@ -7,11 +7,9 @@ parsing is a later, pure step. A failed attempt is a row of its own and never a 
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
@@ -34,17 +32,20 @@ from datasheet.trials.database import (
     transaction,
 )
 from datasheet.trials.instrument import IDENTITY, differences, same
-from datasheet.trials.kept_verdict import ReplyReader, kept_text
+from datasheet.trials.kept_verdict import ReplyReader
 from datasheet.trials.migrations import to_read, upgrade, version_of
 from datasheet.trials.tables import (
+    INSERT_EXPORTED,
     INSERT_FAILURE,
     INSERT_META,
     INSERT_READING,
     INSERT_STIMULUS,
     SELECT_READINGS,
     LoggedReading,
+    Presentation,
     Row,
     logged_reading,
+    reading_row,
     stimulus_row,
     stored_text,
 )
@@ -231,19 +232,22 @@ class TrialLog:
 
     def record(self, trial: Trial, request: Request, reply: Reply, *, attempts: int, at: datetime) -> None:
         """Queue a reading; it counts once it is committed (:meth:`watch`, :meth:`flush`)."""
-        verdict = ""
-        if self._reader is not None:
-            verdict = kept_text(self._reader, reply)
-            reply = replace(reply, text="", refusal="", reasoning="")
-        row = (
-            request.key, trial.stimulus.id, trial.order, trial.repeat,
-            sum(len(text) for _, text in request.messages), attempts, _utc(at),
-            reply.text, reply.finish_reason, reply.refusal, reply.reasoning, reply.prompt_tokens,
-            reply.completion_tokens, reply.latency_s, reply.model, reply.fingerprint,
-            json.dumps(reply.logprobs, ensure_ascii=False) if reply.logprobs else "[]",
-            verdict,
-        )  # fmt: skip
-        self._writing.put(INSERT_READING, row)
+        shown = Presentation.of(trial, request)
+        self._writing.put(
+            INSERT_READING, reading_row(shown, reply, self._reader, attempts=attempts, at=_utc(at), from_batch=False)
+        )
+
+    def record_batched(self, shown: Presentation, reply: Reply, *, at: datetime) -> None:
+        """Queue a reading whose reply came in a batch file."""
+        self._writing.put(
+            INSERT_READING, reading_row(shown, reply, self._reader, attempts=1, at=_utc(at), from_batch=True)
+        )
+
+    def add_exported(self, planned: Iterable[tuple[Trial, Request]]) -> None:
+        """Keep what the readings of trials that are asked in a batch will say of them."""
+        for trial, request in planned:
+            self._writing.put(INSERT_EXPORTED, Presentation.of(trial, request).row)
+        self.flush()
 
     def record_failure(self, key: str, failure: JudgeError, *, attempt: int, at: datetime) -> None:
         """Queue a failed attempt at a trial; it is never a reading, so that the trial stays to be asked."""

@@ -14,16 +14,16 @@ from typing import Any
 
 from datasheet.errors import TrialLogError
 from datasheet.identity import canonical_json
-from datasheet.trials.columns import FAILURE, READING, STIMULUS
+from datasheet.trials.columns import EXPORTED, FAILURE, READING, STIMULUS
 from datasheet.trials.database import claimed, connected, in_words, transaction
 from datasheet.trials.instrument import IDENTITY, PLAN, differences, same
 from datasheet.trials.log import TrialLog
 from datasheet.trials.migrations import upgrade, version_of
-from datasheet.trials.tables import INSERT_FAILURE, INSERT_META, INSERT_READING, INSERT_STIMULUS, Row
+from datasheet.trials.tables import INSERT_EXPORTED, INSERT_FAILURE, INSERT_META, INSERT_READING, INSERT_STIMULUS, Row
 from datasheet.trials.verification import relation_faults
 from datasheet.trials.writer import insert
 
-_CIRCUMSTANCES = {"attempts", "at", "prompt_tokens", "completion_tokens", "latency_s", "fingerprint"}
+_CIRCUMSTANCES = {"attempts", "at", "prompt_tokens", "completion_tokens", "latency_s", "fingerprint", "from_batch"}
 """What may differ between two calls that gave the same reading."""
 
 _SHOWN = 20
@@ -49,6 +49,7 @@ class _Part:
     stimuli: list[Row]
     readings: list[Row]
     failures: list[Row]
+    exports: list[Row]
 
 
 def merge(sources: Sequence[Path], target: Path) -> Merge:
@@ -78,6 +79,7 @@ def merge(sources: Sequence[Path], target: Path) -> Merge:
             (INSERT_STIMULUS, stimuli),
             (INSERT_READING, readings),
             (INSERT_FAILURE, sorted(failures.elements(), key=repr)),
+            (INSERT_EXPORTED, _united(parts, "exports", _names(EXPORTED, "key"), set())),
         ],
     )
     logs_with = Counter(row[0] for part in parts for row in part.readings)
@@ -101,6 +103,7 @@ def _part(path: Path) -> _Part:
             stimuli=log.stored("stimulus", _names(STIMULUS, "id")),
             readings=log.stored("reading", _names(READING)),
             failures=log.stored("failure", _names(FAILURE, "key")),
+            exports=log.stored("exported", _names(EXPORTED, "key")),
         )
 
 

@@ -54,6 +54,16 @@ MIGRATIONS = (
         name="verdicts kept without the raw reply",
         statements=("ALTER TABLE reading ADD COLUMN verdict TEXT NOT NULL DEFAULT ''",),
     ),
+    Migration(
+        name="calls made in batches",
+        statements=(
+            "ALTER TABLE reading ADD COLUMN from_batch INTEGER NOT NULL DEFAULT 0",
+            """CREATE TABLE exported (
+                key TEXT PRIMARY KEY, stimulus TEXT NOT NULL REFERENCES stimulus (id), "order" TEXT NOT NULL,
+                repeat INTEGER NOT NULL, prompt_characters INTEGER NOT NULL
+            ) WITHOUT ROWID""",
+        ),
+    ),
 )
 
 

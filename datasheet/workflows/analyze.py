@@ -124,6 +124,7 @@ def _of_trial_log(path: Path, judge: str | None, prompt: str | None, limits: Lim
         reported_models=logged.reported_models,
         gates=["checked when the trials were made"],
         notes=logged.notes,
+        provenance=logged.provenance,
     )
     return Analysis(sheet=build_sheet(found, logged.readings, context, limits), conclusive=found.anything_measured)
 

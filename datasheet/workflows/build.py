@@ -114,13 +114,11 @@ def build(
     DatasheetError
         Nothing could be measured; the message says what to do.
     """
-    bank, variant, limits = _gated_bank(options.bank), load_variant(options.prompt), configured_limits(config)
-    spec = find_judge(options.judge, config)
-    judge = _make(spec, bank, options)
-    instrument = Instrument(name=spec.name, judge=judge, variant=variant)
+    bank, instrument = prepared(options, config)
+    judge, variant, limits = instrument.judge, instrument.variant, configured_limits(config)
     trials = plan(bank, options.design, seed=options.seed, repeats=options.repeats)
     planned = instrument.requests(trials)
-    folder = options.out or Path("datasheets") / folder_name(spec.name, variant.name, options.design)
+    folder = options.out or Path("datasheets") / folder_name(instrument.name, variant.name, options.design)
     log_path = folder / LOG_NAME
     described = instrument.described(bank, design=options.design, seed=options.seed, repeats=options.repeats)
     if options.fresh:
@@ -131,7 +129,7 @@ def build(
             folder=folder,
             planned=len(planned),
             to_ask=len(to_ask),
-            judge=spec.name,
+            judge=instrument.name,
             prompt=variant.name,
             design=options.design,
             simulated=judge.simulated,
@@ -163,6 +161,19 @@ def build(
     return BuildResult(
         folder=folder, outcome=outcome, sheet=sheet, documents=documents, conclusive=found.anything_measured
     )
+
+
+def prepared(options: BuildOptions, config: Config) -> tuple[TaskBank, Instrument]:
+    """The bank, which has passed its gates, and the instrument that is to read it; the judge is not yet opened.
+
+    Raises
+    ------
+    DatasheetError
+        One of them can't be used.
+    """
+    bank, variant = _gated_bank(options.bank), load_variant(options.prompt)
+    spec = find_judge(options.judge, config)
+    return bank, Instrument(name=spec.name, judge=_make(spec, bank, options), variant=variant)
 
 
 def _gated_bank(name: str) -> TaskBank:
@@ -258,5 +269,5 @@ def _context(
         gates=_gates(trials, bank),
         notes=notes,
         planned=len(trials),
-        provenance=provenance,
+        provenance={**provenance, **logged.provenance},
     )

@@ -25,12 +25,19 @@ _MANY_TIMEOUTS = 0.05
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoggedRun:
-    """What a trial log gives to a sheet: readings, how the judge ran, and what a reader should know of it."""
+    """What a trial log gives to a sheet: readings, how the judge ran, and what a reader should know of it.
+
+    Attributes
+    ----------
+    provenance
+        How the calls were made, where not all were live.
+    """
 
     readings: Readings
     operation: dict[str, Any]
     reported_models: tuple[str, ...]
     notes: tuple[str, ...]
+    provenance: Mapping[str, str]
 
 
 def variant_of(log: TrialLog) -> PromptVariant:
@@ -95,9 +102,10 @@ def read_run(log: TrialLog, variant: PromptVariant, keys: Collection[str] | None
     rows = [reading_row(variant, logged, verdict) for logged, verdict in zip(held, verdicts, strict=True)]
     dates = sorted(logged.at for logged in held)
     failures = log.failures()
+    batched = sum(logged.from_batch for logged in held)
     operation: dict[str, Any] = {
         **operation_of(
-            latencies_s=[logged.reply.latency_s for logged in held],
+            latencies_s=[None if logged.from_batch else logged.reply.latency_s for logged in held],
             prompt_tokens=[logged.reply.prompt_tokens for logged in held],
             completion_tokens=[logged.reply.completion_tokens for logged in held],
         ),
@@ -111,6 +119,7 @@ def read_run(log: TrialLog, variant: PromptVariant, keys: Collection[str] | None
         operation=operation,
         reported_models=tuple(sorted({logged.reply.model for logged in held} - {""})),
         notes=tuple(_notes(log, variant, held, verdicts, failures)),
+        provenance={"calls_by_batch": f"{batched} of {len(held)}"} if batched else {},
     )
 
 

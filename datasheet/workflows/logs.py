@@ -40,7 +40,7 @@ def verify(source: Path) -> list[str]:
     UsageError
         The file is no trial log.
     """
-    with TrialLog.read(_trial_log(source)) as log:
+    with TrialLog.read(trial_log(source)) as log:
         return log.verify()
 
 
@@ -56,12 +56,12 @@ def merge(sources: Sequence[Path], out: Path) -> Merge:
     """
     if len(sources) < 2:
         raise UsageError("expected two logs or more to merge")
-    paths = [_trial_log(source) for source in sources]
+    paths = [trial_log(source) for source in sources]
     make_folder(out)
     return merge_logs(paths, out / LOG_NAME)
 
 
-def _trial_log(source: Path) -> Path:
+def trial_log(source: Path) -> Path:
     """The trial log of a source; a file of another kind is refused with what reads it."""
     path = log_path(source)
     if not path.is_file() or not path.stat().st_size or is_trial_log(path):
@@ -85,7 +85,7 @@ def export(source: Path, target: Path, *, raw: bool = True, force: bool = False)
     UsageError
         The target exists, and ``force`` is not given.
     """
-    path = _trial_log(source)
+    path = trial_log(source)
     if target.exists() and path.exists() and target.samefile(path):
         raise UsageError(f"{target} is the log itself: name another file")
     if target.exists() and not force:
@@ -136,7 +136,8 @@ def _rows(log: TrialLog, variant: PromptVariant, *, raw: bool) -> Iterator[Mappi
             "fingerprint": reply.fingerprint or None,
             "prompt_tokens": reply.prompt_tokens,
             "completion_tokens": reply.completion_tokens,
-            "latency_s": reply.latency_s,
+            "latency_s": None if logged.from_batch else reply.latency_s,
+            "from_batch": logged.from_batch or None,
             "at": logged.at,
             "raw": reply.text if words else None,
         }

@@ -8,7 +8,8 @@ from typing import Any
 
 from datasheet.errors import VerdictLogError
 from datasheet.exchange.calls import CallColumns, count_of, seconds_of
-from datasheet.exchange.verdict_log import json_lines, read_header
+from datasheet.exchange.json_lines import json_lines
+from datasheet.exchange.verdict_log import read_header
 from datasheet.judge.completion import checked_candidates
 from datasheet.judge.replay import ReplayJudge
 from datasheet.records import Reply

@@ -14,8 +14,9 @@ import pytest
 
 from datasheet.analysis.characterise import characterise
 from datasheet.errors import VerdictLogError
-from datasheet.exchange import verdict_log
-from datasheet.exchange.verdict_log import json_lines, read_verdict_log, write_verdict_log
+from datasheet.exchange import json_lines as lines
+from datasheet.exchange.json_lines import json_lines
+from datasheet.exchange.verdict_log import read_verdict_log, write_verdict_log
 from datasheet.judge.http import BODY_LIMIT_BYTES
 from datasheet.readings import Readings
 
@@ -352,16 +353,16 @@ def test_a_length_is_refused_where_no_column_holds_it(path: Path, length: float)
 
 
 def test_a_line_without_end_is_not_read_to_its_end(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(verdict_log, "_MAX_LINE_BYTES", 20)
+    monkeypatch.setattr(lines, "_MAX_LINE_BYTES", 20)
     path.write_text("{}\n" + " " * 21 + "{}\n")
-    with pytest.raises(VerdictLogError, match=r"line 2: expected one reading a line, found more than 20 bytes"):
-        list(verdict_log.json_lines(path))
+    with pytest.raises(VerdictLogError, match=r"line 2: expected one JSON object a line, found more than 20 bytes"):
+        list(json_lines(path))
 
 
 def test_a_log_without_end_is_not_read_to_its_end(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(verdict_log, "_MAX_BYTES", 29)
+    monkeypatch.setattr(lines, "_MAX_BYTES", 29)
     path.write_text("\n" * 29)
-    assert list(verdict_log.json_lines(path)) == []
+    assert list(json_lines(path)) == []
     path.write_text("\n" * 30)
-    with pytest.raises(VerdictLogError, match=r"line 30: expected a log of at most 29 bytes"):
-        list(verdict_log.json_lines(path))
+    with pytest.raises(VerdictLogError, match=r"line 30: expected at most 29 bytes in all"):
+        list(json_lines(path))
