@@ -119,6 +119,7 @@ READING: Mapping[str, Column] = {
     "fingerprint": TEXT,
     "logprobs": Column(wish="a JSON list of pairs of token and log probability", fits=_is_candidates),
     "verdict": Column(wish="a verdict as JSON, or an empty text", fits=_is_kept_verdict),
+    "cached_tokens": _or_nothing(_COUNT),
 }
 FAILURE: Mapping[str, Column] = {
     "attempt": _whole(1, _MOST_COUNT),

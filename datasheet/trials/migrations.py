@@ -54,6 +54,10 @@ MIGRATIONS = (
         name="verdicts kept without the raw reply",
         statements=("ALTER TABLE reading ADD COLUMN verdict TEXT NOT NULL DEFAULT ''",),
     ),
+    Migration(
+        name="prompt tokens that the server had cached",
+        statements=("ALTER TABLE reading ADD COLUMN cached_tokens INTEGER",),
+    ),
 )
 
 

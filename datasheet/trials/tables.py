@@ -12,7 +12,7 @@ from datasheet.trials.columns import FAILURE, READING, STIMULUS, Column, faults,
 from datasheet.trials.kept_verdict import KeptVerdict, kept_verdict
 
 INSERT_STIMULUS = "INSERT INTO stimulus VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-INSERT_READING = "INSERT INTO reading VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+INSERT_READING = "INSERT INTO reading VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 INSERT_FAILURE = "INSERT INTO failure VALUES (?, ?, ?, ?, ?, ?)"
 INSERT_META = "INSERT OR IGNORE INTO meta VALUES (?, ?)"
 _TRIAL_FIELDS = (
@@ -20,8 +20,8 @@ _TRIAL_FIELDS = (
     "order", "repeat", "prompt_characters", "attempts", "at",
 )  # fmt: skip
 _REPLY_FIELDS = (
-    "text", "finish_reason", "refusal", "reasoning", "prompt_tokens", "completion_tokens", "latency_s", "model",
-    "fingerprint", "logprobs",
+    "text", "finish_reason", "refusal", "reasoning", "prompt_tokens", "cached_tokens", "completion_tokens", "latency_s",
+    "model", "fingerprint", "logprobs",
 )  # fmt: skip
 _COLUMNS = (*_TRIAL_FIELDS, *_REPLY_FIELDS, "verdict")
 SELECT_READINGS = f"""

@@ -31,10 +31,13 @@ from datasheet.trials.runner import Progress, RunOutcome
 from datasheet.workflows.asking import ask
 from datasheet.workflows.context import LOG_NAME, sheet_context
 from datasheet.workflows.documents import Documents, write_documents
+from datasheet.workflows.forecast import Forecast, earlier_calls, forecast
 from datasheet.workflows.instrument import Instrument
 from datasheet.workflows.limits import configured_limits
 from datasheet.workflows.logged import LoggedRun, read_run, reader_of
+from datasheet.workflows.precision import Precision, precision_of
 from datasheet.workflows.replay import replay_judge
+from datasheet.workflows.spending import Budget, allowance_of
 
 __all__ = ["DEFAULT_JUDGE", "Announcement", "BuildOptions", "BuildResult", "Progress", "build", "folder_name"]
 
@@ -57,6 +60,8 @@ class BuildOptions:
     fresh: bool = False
     keep_raw: bool = True
     render: bool = True
+    budget: Budget | None = None
+    dry_run: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,14 +75,26 @@ class Announcement:
     prompt: str
     design: str
     simulated: bool
+    forecast: Forecast
+    precision: Precision
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuildResult:
-    """What a build did. ``sheet`` is None where it paused before the end."""
+    """What a build did.
+
+    Attributes
+    ----------
+    outcome, sheet
+        None where no call was to be made, and where it paused before the end or was a dry run.
+    spent, unit
+        What its attempts cost, in calls or in a currency.
+    """
 
     folder: Path
     outcome: RunOutcome | None
+    spent: float = 0.0
+    unit: str = "calls"
     sheet: Mapping[str, Any] | None = None
     documents: Documents | None = None
     conclusive: bool = False
@@ -119,9 +136,12 @@ def build(
     folder = options.out or Path("datasheets") / folder_name(spec.name, variant.name, options.design)
     log_path = folder / LOG_NAME
     described = instrument.described(bank, design=options.design, seed=options.seed, repeats=options.repeats)
-    if options.fresh:
+    if options.budget is not None:
+        options.budget.check(spec)
+    if options.fresh and not options.dry_run:
         TrialLog.set_aside(log_path)
-    to_ask = pending(planned, TrialLog.answered_in(log_path, described))
+    answered = set() if options.fresh else TrialLog.answered_in(log_path, described)
+    to_ask = pending(planned, answered)
     announce(
         Announcement(
             folder=folder,
@@ -131,9 +151,20 @@ def build(
             prompt=variant.name,
             design=options.design,
             simulated=judge.simulated,
+            forecast=forecast(
+                [request for _, request in to_ask],
+                judge,
+                spec.prices,
+                earlier_calls(log_path) if answered else (),
+                concurrency=options.concurrency,
+            ),
+            precision=precision_of(trials, ties_allowed=variant.ties_allowed),
         )
     )
+    if options.dry_run:
+        return BuildResult(folder=folder, outcome=None)
     outcome = None
+    allowance = allowance_of(options.budget, judge, spec.prices)
     if to_ask:
         outcome = asyncio.run(
             ask(
@@ -142,14 +173,15 @@ def build(
                 log_path,
                 described,
                 concurrency=options.concurrency,
+                allowance=allowance,
                 progress=progress,
                 instead_of_raw=None if options.keep_raw else reader_of(variant),
             )
         )
         if outcome.paused is not None:
-            return BuildResult(folder=folder, outcome=outcome)
+            return BuildResult(folder=folder, outcome=outcome, spent=allowance.spent, unit=allowance.tariff.unit)
     with TrialLog.read(log_path) as log:
-        logged = read_run(log, variant, {request.key for _, request in planned})
+        logged = read_run(log, variant, {request.key for _, request in planned}, spec.prices)
     if not len(logged.readings):
         raise DatasheetError(f"no call succeeded, so there is nothing to analyse; {log_path} holds the failures")
     found = characterise(logged.readings, limits=limits)
@@ -157,7 +189,13 @@ def build(
     sheet = build_sheet(found, logged.readings, context, limits)
     documents = write_documents(sheet, folder, render=options.render)
     return BuildResult(
-        folder=folder, outcome=outcome, sheet=sheet, documents=documents, conclusive=found.anything_measured
+        folder=folder,
+        outcome=outcome,
+        spent=allowance.spent,
+        unit=allowance.tariff.unit,
+        sheet=sheet,
+        documents=documents,
+        conclusive=found.anything_measured,
     )
 
 

@@ -199,7 +199,7 @@ def test_a_file_of_another_kind_is_refused(path: Path) -> None:
 def test_a_newer_version_is_refused(path: Path) -> None:
     TrialLog.open(path, instrument=INSTRUMENT).close()
     edit(path, "PRAGMA user_version = 99")
-    with pytest.raises(TrialLogError, match="version 2 or older, found version 99"):
+    with pytest.raises(TrialLogError, match="version 3 or older, found version 99"):
         TrialLog.read(path)
 
 

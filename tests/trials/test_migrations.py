@@ -200,7 +200,7 @@ def test_a_log_of_a_newer_version_is_refused_and_left_alone(newer: Path) -> None
         lambda: TrialLog.answered_in(newer, INSTRUMENT),
         lambda: TrialLog.set_aside(newer),
     ):
-        with pytest.raises(TrialLogError, match=r"found version 3, of a newer judge-datasheet.*Update"):
+        with pytest.raises(TrialLogError, match=r"found version 4, of a newer judge-datasheet.*Update"):
             use()
     assert newer.read_bytes() == before
 
