@@ -186,7 +186,7 @@ def _announce(plan: Announcement, *, in_full: bool) -> None:
 
 
 def _print_plan(plan: Announcement) -> None:
-    put_json(asdict(plan) | {"folder": str(plan.folder)})
+    put_json({**asdict(plan), "folder": str(plan.folder)})
 
 
 def _spent(result: BuildResult) -> str:

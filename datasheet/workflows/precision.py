@@ -14,7 +14,15 @@ from datasheet.sheet.scope import scope_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Precision:
-    """Widths and smallest detectable effects of a plan, and what comparisons of systems take; ``symbols`` by key."""
+    """Widths and smallest detectable effects of a plan, and what comparisons of systems take.
+
+    Attributes
+    ----------
+    widths
+        For the planning observer of :mod:`datasheet.analysis.power`.
+    symbols
+        Of their keys.
+    """
 
     widths: tuple[PlannedWidth, ...]
     symbols: Mapping[str, str]
