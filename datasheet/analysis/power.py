@@ -44,6 +44,8 @@ DETECTED_WIN_RATE = 0.6
 SYSTEMS = (2, 3, 5, 10)
 """Numbers of systems whose comparison is planned for."""
 
+_LARGER_OF_TWO = 1.06
+"""Intervals take the larger of the model's and the robust standard uncertainty: so many times the first, in the mean."""
 _NOTHING, _DIFFERENCE = log(1e-9), 1e-4
 
 
@@ -199,8 +201,8 @@ class ExpectedCovariance:
     covariance: Numbers
 
     def standard_uncertainty(self, gradient: Numbers) -> float:
-        """Of a function with this gradient by theta, shape (p,)."""
-        return sqrt(float(gradient @ self.covariance @ gradient))
+        """Of a function with this gradient by theta, shape (p,), as the intervals of a sheet take it."""
+        return _LARGER_OF_TWO * sqrt(float(gradient @ self.covariance @ gradient))
 
 
 def expected_covariance(made: ModelTable) -> ExpectedCovariance:

@@ -248,7 +248,7 @@ class _Session:
                 return
             held = await self.allowance.hold(request)
             if held is None:
-                self._pause_at(None, "the budget is used up")
+                self._pause_at(None, "what is left of the budget does not cover another call")
                 return
             self.retried += attempt > 1
             try:

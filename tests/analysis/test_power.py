@@ -53,10 +53,10 @@ def test_the_width_and_the_smallest_difference_of_a_share_come_true(share: float
 
 def test_the_widths_of_the_joint_model_come_true(paper: Readings) -> None:
     rng, widths = np.random.default_rng(7), by_key(paper)
-    logs = [measure(readings_drawn(paper, PLANNED, rng)).estimates for _ in range(40)]
+    logs = [measure(readings_drawn(paper, PLANNED, rng)).estimates for _ in range(25)]
     for key in ("threshold_75", "resolution", "criterion", "position"):
         halves = [(log[key].high - log[key].low) / 2 for log in logs]  # type: ignore[operator]
-        assert np.mean(halves) == pytest.approx(widths[key].half_width, rel=0.2), key
+        assert np.mean(halves) == pytest.approx(widths[key].half_width, rel=0.15), key
         off = np.abs(np.array([log[key].estimate for log in logs], dtype=float) - widths[key].value)
         assert np.mean(off <= widths[key].half_width) > 0.85, key
 

@@ -10,12 +10,16 @@ from typing import Any
 import pytest
 from command import Command
 from loopback import Call, LoopbackServer, Step, completion
+from trials.fake_judge import FakeJudge
+from trials.measuring import EMPTY, TIMEOUT, rate_limit
 from workflows.builds import CALLS, answered
 
 from datasheet.errors import UsageError
+from datasheet.judge.prices import Prices
+from datasheet.records import Request
 from datasheet.sheet.facts import operation_rows
 from datasheet.sheet.schema import check_sheet
-from datasheet.workflows.spending import Budget
+from datasheet.workflows.spending import Budget, MoneyTariff
 
 USAGE = {"prompt_tokens": 500, "completion_tokens": 10, "prompt_tokens_details": {"cached_tokens": 200}}
 PRICES = 'currency = "USD"\ninput = 2.0\noutput = 10.0\ncached_input = 1.0\nbatch_input = 1.0\nbatch_output = 5.0\n'
@@ -175,6 +179,12 @@ def test_a_budget_that_can_not_be_held_is_refused_before_any_call(
     assert complaint in run.err
 
 
+def test_a_judge_shows_its_prices(command: Command, server: LoopbackServer) -> None:
+    line(server)
+    shown = json.loads(command("judges", "show", "priced", "--config", "own.toml", "--json").out)
+    assert shown["prices"]["cached_input"] == 1.0
+
+
 def test_money_needs_prices(command: Command) -> None:
     run = command("build", "--budget", "5USD", "--out", "sheet")
     assert run.code == 2
@@ -191,3 +201,23 @@ def test_a_budget_that_is_spent_is_none() -> None:
     assert Budget(amount=3.0, currency=None).less(5.0).amount == 0
     with pytest.raises(UsageError):
         Budget.from_text("x")
+
+
+@pytest.mark.parametrize("text", ["plain words of a prompt", "ação", "日本語の文", "🙂🙂", "\ud800"])
+def test_what_a_call_can_cost_at_most_holds_a_token_for_each_byte(text: str) -> None:
+    """No tokenizer makes more than one token of a byte; a judge's own limit of tokens goes before the prompt's."""
+    prices = Prices(currency="USD", input=1e6, output=1e6, cached_input=2e6)
+    request = Request(key="k", messages=(("user", text),), first="", second="", replies={}, max_tokens=256)
+    sent = len(text.encode("utf-8", "surrogatepass"))
+    most = MoneyTariff(judge=FakeJudge(), prices=prices).most(request)
+    assert most >= 2 * sent + 256  # a cached token may be the dearer one
+    limited = FakeJudge()
+    limited.decoding = {"max_tokens": 1000}
+    assert MoneyTariff(judge=limited, prices=prices).most(request) == pytest.approx(most + 1000 - 256)
+
+
+def test_only_an_answer_with_an_error_is_known_to_cost_nothing() -> None:
+    tariff = MoneyTariff(judge=FakeJudge(), prices=Prices(currency="USD", input=1, output=1))
+    assert tariff.of_failure(rate_limit(None)) == 0
+    assert tariff.of_failure(TIMEOUT) is None
+    assert tariff.of_failure(EMPTY) is None
