@@ -45,7 +45,7 @@ SYSTEMS = (2, 3, 5, 10)
 """Numbers of systems whose comparison is planned for."""
 
 _LARGER_OF_TWO = 1.06
-"""Intervals take the larger of the model's and the robust standard uncertainty: so many times the first, in the mean."""
+"""Intervals take the larger of the model's and the robust standard uncertainty: in the mean so much more than one."""
 _NOTHING, _DIFFERENCE = log(1e-9), 1e-4
 
 
