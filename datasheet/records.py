@@ -161,6 +161,8 @@ class Reply:
         The server's own field for a refusal, or "".
     logprobs
         Candidates (token, natural log probability) at the first token of the reply, where the server gave them.
+    prompt_tokens, cached_tokens, completion_tokens
+        As the server counted them; the cached ones are among those of the prompt.
     latency_s
         Seconds from sending to the last byte.
     """
@@ -170,6 +172,7 @@ class Reply:
     refusal: str = ""
     reasoning: str = ""
     prompt_tokens: int | None = None
+    cached_tokens: int | None = None
     completion_tokens: int | None = None
     latency_s: float = 0.0
     model: str = ""

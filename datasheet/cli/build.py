@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -13,6 +15,7 @@ from datasheet.cli.console import (
     EXIT_USAGE,
     ProgressLine,
     complain,
+    put_json,
     put_json_text,
     report_files,
     say,
@@ -89,6 +92,13 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="A datasheet.toml; it may define any judge.",
 )
+@click.option(
+    "--budget",
+    metavar="N|MONEY",
+    help="Stop before this command has made more than N calls, or spent more than an amount such as 5USD, retries and "
+    "failed calls too. Each run has its budget anew: earlier runs do not count. Money needs the judge's prices.",
+)
+@click.option("--dry-run", is_flag=True, help="Say what it would cost and what it buys, without a call or a file.")
 @click.option("--fresh", is_flag=True, help="Start over; the old trial log is kept under another name.")
 @click.option(
     "--no-raw",
@@ -96,7 +106,7 @@ if TYPE_CHECKING:
     help="Keep the readings, but not the judge's own words: no later parser can read them again.",
 )
 @click.option("--no-render", is_flag=True, help="Write datasheet.json only.")
-@click.option("--json", "as_json", is_flag=True, help="Print the datasheet's JSON on stdout.")
+@click.option("--json", "as_json", is_flag=True, help="Print the datasheet's JSON on stdout, or the plan's.")
 def build(
     judges: tuple[str, ...],
     prompts: tuple[str, ...],
@@ -109,6 +119,8 @@ def build(
     repeats: int | None,
     seed: int,
     config: Path | None,
+    budget: str | None,
+    dry_run: bool,
     fresh: bool,
     no_raw: bool,
     no_render: bool,
@@ -122,11 +134,13 @@ def build(
     \b
     datasheet build --out my-sheet
     datasheet build --judge qwen32b --prompt strict-tie --design paper
+    datasheet build --judge qwen32b --dry-run
     datasheet build --judge openai:llama3.1@http://127.0.0.1:11434/v1
     """
     from datasheet.config import load_config
     from datasheet.workflows.build import DEFAULT_JUDGE, BuildOptions
     from datasheet.workflows.build import build as run_build
+    from datasheet.workflows.spending import Budget, check_budget
 
     settings = load_config(config)
     pairs = [(judge, prompt) for judge in judges or (DEFAULT_JUDGE,) for prompt in prompts]
@@ -135,6 +149,10 @@ def build(
     if as_json and len(pairs) > 1:
         raise UsageError("--json prints one datasheet: name one judge and one prompt")
     folders = [_folder(out, judge, prompt, several=len(pairs) > 1) for judge, prompt in pairs]
+    left = None if budget is None else Budget.from_text(budget)
+    if left is not None:
+        check_budget(left, judges or (DEFAULT_JUDGE,), settings)
+    announce = _print_plan if dry_run and as_json else partial(_announce, in_full=dry_run)
     codes = []
     for (judge, prompt), folder in zip(pairs, folders, strict=True):
         options = BuildOptions(
@@ -151,8 +169,13 @@ def build(
             fresh=fresh,
             keep_raw=not no_raw,
             render=not no_render,
+            budget=left,
+            dry_run=dry_run,
         )
-        result = run_build(options, settings, announce=_announce, progress=ProgressLine().show)
+        result = run_build(options, settings, announce=announce, progress=ProgressLine().show)
+        if dry_run:
+            continue
+        left = None if left is None else left.less(result.spent)
         codes.append(_report(result, as_json))
     # A broken environment outranks a run to be gone on with, and that an inconclusive one.
     worst = next((code for code in (EXIT_USAGE, EXIT_RESUMABLE, EXIT_INCONCLUSIVE) if code in codes), 0)
@@ -166,11 +189,27 @@ def _folder(out: Path | None, judge: str, prompt: str, *, several: bool) -> Path
     return out / folder_name(judge, prompt) if out is not None and several else out
 
 
-def _announce(plan: Announcement) -> None:
+def _announce(plan: Announcement, *, in_full: bool) -> None:
+    from datasheet.workflows.foretold import foretold
+
     kept = plan.planned - plan.to_ask
     known = f", {kept} of them already in {plan.folder}" if kept else ""
     simulated = " (simulated: no network, no model)" if plan.simulated else ""
     say(f"{plan.judge}{simulated}, prompt {plan.prompt}, design {plan.design}: {plan.planned} calls{known}")
+    if plan.to_ask or in_full:
+        for line in foretold(plan.forecast, plan.precision, simulated=plan.simulated):
+            say(f"  {line}")
+
+
+def _print_plan(plan: Announcement) -> None:
+    put_json({**asdict(plan), "folder": str(plan.folder)})
+
+
+def _spent(result: BuildResult) -> str:
+    """What a run spent: calls, and money where it was counted in money."""
+    calls = 0 if result.outcome is None else result.outcome.calls
+    money = "" if result.unit == "calls" else f" and {result.unit} {result.spent:.4g} at most"
+    return f"{calls:,} calls{money} spent"
 
 
 def _report(result: BuildResult, as_json: bool) -> int:
@@ -178,7 +217,11 @@ def _report(result: BuildResult, as_json: bool) -> int:
     outcome = result.outcome
     if outcome is not None and outcome.paused is not None:
         say(f"Paused: {outcome.paused.reason}")
-        say(f"Come back after {outcome.paused.resume_at:%Y-%m-%d %H:%M:%S} UTC: the same command goes on")
+        say(f"This run: {_spent(result)}, {outcome.answered:,} replies, each of them kept")
+        if outcome.paused.resume_at is None:
+            say("The same command goes on from here, with its budget anew")
+        else:
+            say(f"Come back after {outcome.paused.resume_at:%Y-%m-%d %H:%M:%S} UTC: the same command goes on")
         return EXIT_RESUMABLE
     if result.sheet is None or result.documents is None:
         raise UsageError("the build ended without a sheet: please report this")

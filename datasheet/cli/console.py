@@ -149,7 +149,8 @@ class ProgressLine:
         trouble = "".join(f", {count} {kind.replace('_', ' ')}" for kind, count in sorted(state.failures.items()))
         oldest = f" (the oldest for {state.oldest_s:.0f} s)" if state.oldest_s >= _LONG_S else ""
         waiting = "" if finished else f", {state.in_flight} in flight{oldest}"
-        text = visible_record(f"{state.done}/{state.total} calls, {rate:.1f}/s{waiting}{trouble}{left}")
+        spent = "" if state.unit == "calls" else f", {state.unit} {state.spent:.4g} spent"
+        text = visible_record(f"{state.done}/{state.total} calls, {rate:.1f}/s{spent}{waiting}{trouble}{left}")
         if self._on_terminal:
             sys.stderr.write("\r\x1b[K" + text + ("\n" if finished else ""))
             sys.stderr.flush()

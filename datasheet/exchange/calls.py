@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-CALL_FIELDS = frozenset(("latency_s", "prompt_tokens", "completion_tokens", "at", "reported_model"))
+CALL_FIELDS = frozenset(("latency_s", "prompt_tokens", "cached_tokens", "completion_tokens", "at", "reported_model"))
 """The fields of a row that tell how its call went."""
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?(?:Z|[+-]\d\d:\d\d)")
@@ -20,6 +20,7 @@ class CallColumns:
 
     latencies_s: list[float] = field(default_factory=list)
     prompt_tokens: list[int | None] = field(default_factory=list)
+    cached_tokens: list[int | None] = field(default_factory=list)
     completion_tokens: list[int | None] = field(default_factory=list)
     dates: set[str] = field(default_factory=set)
     reported_models: set[str] = field(default_factory=set)
@@ -30,6 +31,7 @@ class CallColumns:
         if latency_s is not None:
             self.latencies_s.append(latency_s)
             self.prompt_tokens.append(count_of(row.get("prompt_tokens")))
+            self.cached_tokens.append(count_of(row.get("cached_tokens")))
             self.completion_tokens.append(count_of(row.get("completion_tokens")))
         date = row.get("at")
         if isinstance(date, str) and _is_date(date):

@@ -18,7 +18,7 @@ KNOWN_UNUSED = (
     *("answer_a", "answer_b", "maker_a", "maker_b", "human", "humans", "raw", "strength", "slice", "at"),
     *("score_a", "score_b", "checklist_a", "checklist_b", "reported_model"),
     *("trial", "finish_reason", "refusal", "prompt_tokens", "completion_tokens", "latency_s", "fingerprint"),
-    *("reasoning", "logprobs", "from_batch"),
+    *("cached_tokens", "reasoning", "logprobs", "from_batch"),
 )
 """Fields of the format that the analysis does not use."""
 

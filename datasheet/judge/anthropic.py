@@ -163,6 +163,7 @@ def read_message(document: object) -> Reply:
         refusal=stop_reason if stop_reason == "refusal" else "",
         reasoning="".join(as_text(block.get("thinking")) for block in blocks if isinstance(block, dict)),
         prompt_tokens=None if counted[0] is None else sum(count or 0 for count in counted),
+        cached_tokens=None if counted[0] is None else counted[-1],
         completion_tokens=token_count(usage.get("output_tokens")),
         model=as_text(message.get("model")),
     )

@@ -18,6 +18,7 @@ from datasheet.judge.command import CommandJudge
 from datasheet.judge.local import LocalJudge
 from datasheet.judge.openai import OpenAIJudge
 from datasheet.judge.plugins import plugin_adapters, plugin_judge
+from datasheet.judge.prices import Prices
 from datasheet.judge.python import PythonJudge
 from datasheet.judge.served import APIS, public, served_spec, spelled_settings
 from datasheet.judge.settings import COMMAND, LOCAL, PYTHON, SIMULATED, Setting, check_settings
@@ -79,7 +80,9 @@ def find_judge(name: str, config: Config, environment: Mapping[str, str] | None 
     if entry is not None:
         settings, where = dict(entry.settings), f"{entry.layer.path} [judge.{entry.name}]"
         source = Source(origin=where, trusted=entry.layer.trusted)
-        return _of_adapter(settings.pop("adapter"), name, settings, source, config, environment)
+        prices = Prices.from_settings(settings.pop("prices"), where) if "prices" in settings else None
+        spec = _of_adapter(settings.pop("adapter"), name, settings, source, config, environment)
+        return replace(spec, prices=prices)
     if name in BUILT_IN:
         settings = dict(BUILT_IN[name])
         return _of_adapter(settings.pop("adapter"), name, settings, BUILT_IN_SOURCE, config, environment)

@@ -57,6 +57,7 @@ def read_completion(document: object) -> Reply:
         refusal=refusal,
         reasoning=as_text(message.get("reasoning_content")) or as_text(message.get("reasoning")),
         prompt_tokens=token_count(tokens.get("prompt_tokens")),
+        cached_tokens=cached_count(_cached(tokens), tokens.get("prompt_tokens")),
         completion_tokens=token_count(tokens.get("completion_tokens")),
         model=as_text(completion.get("model")),
         fingerprint=as_text(completion.get("system_fingerprint")),
@@ -137,6 +138,17 @@ def token_count(value: object) -> int | None:
     if isinstance(value, bool) or not isinstance(value, int):
         return None
     return value if 0 <= value <= _MOST_TOKENS else None
+
+
+def cached_count(cached: object, prompt: object) -> int | None:
+    """Prompt tokens that the server had cached, if they can be a part of the prompt's."""
+    part, whole = token_count(cached), token_count(prompt)
+    return part if part is not None and whole is not None and part <= whole else None
+
+
+def _cached(usage: Mapping[str, object]) -> object:
+    details = usage.get("prompt_tokens_details")
+    return details.get("cached_tokens") if isinstance(details, dict) else usage.get("prompt_cache_hit_tokens")
 
 
 def _is_number(value: object) -> TypeGuard[int | float]:

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from datasheet.judge.prices import Prices
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeSpec:
@@ -19,12 +21,15 @@ class JudgeSpec:
         Checked settings of the adapter.
     origin
         Where the settings come from, for ``judges show``.
+    prices
+        What its tokens cost; None where the configuration does not say.
     """
 
     name: str
     adapter: str
     options: Mapping[str, Any]
     origin: str
+    prices: Prices | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,9 +5,9 @@ as shown), ``repeat`` (0 is the first call on a presentation), ``max_tokens``, `
 ``top_logprobs`` (or null), and ``options`` from the judge's settings.
 
 The answer is the reply's text; or an object with ``text`` and any of ``finish_reason``, ``refusal``, ``reasoning``,
-``model``, ``prompt_tokens``, ``completion_tokens`` and ``logprobs`` (pairs of a token and its natural log-probability,
-at the first token); or an object with ``error`` (a sentence), and ``retry`` (false where no further call can succeed)
-or ``retry_after_s``. Any other object is the reply itself, in JSON.
+``model``, ``prompt_tokens``, ``cached_tokens`` (a part of them), ``completion_tokens`` and ``logprobs`` (pairs of a
+token and its natural log-probability, at the first token); or an object with ``error`` (a sentence), and ``retry``
+(false where no further call can succeed) or ``retry_after_s``. Any other object is the reply itself, in JSON.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from dataclasses import replace
 from typing import Any, TypeGuard
 
 from datasheet.errors import PermanentJudgeError, TransientJudgeError
-from datasheet.judge.completion import as_text, checked_candidates, token_count
+from datasheet.judge.completion import as_text, cached_count, checked_candidates, token_count
 from datasheet.judge.scrubbing import Scrubber
 from datasheet.judge.urls import visible
 from datasheet.records import Reply, Request
 
 _TEXTS = ("text", "finish_reason", "refusal", "reasoning", "model")
-_COUNTS = ("prompt_tokens", "completion_tokens")
+_COUNTS = ("prompt_tokens", "cached_tokens", "completion_tokens")
 _KEY_VARIABLE = re.compile(r"(^|_)(API_?KEY|KEY|TOKEN|SECRET|PASSWORD)$")
 
 
@@ -97,6 +97,7 @@ def _reply(answer: Mapping[str, object], judge: str, latency_s: float) -> Reply:
         reasoning=as_text(answer.get("reasoning")),
         model=as_text(answer.get("model")),
         prompt_tokens=token_count(answer.get("prompt_tokens")),
+        cached_tokens=cached_count(answer.get("cached_tokens"), answer.get("prompt_tokens")),
         completion_tokens=token_count(answer.get("completion_tokens")),
         latency_s=latency_s,
         logprobs=_candidates(answer.get("logprobs") or (), judge),

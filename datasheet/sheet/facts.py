@@ -12,7 +12,7 @@ from typing import Any
 from datasheet.analysis.diagnostics import MOST_STEP_GROUPS
 from datasheet.p_values import p_phrase, p_value
 from datasheet.records import OUTCOMES
-from datasheet.sheet.formats import NO_NUMBER, count, counted, number, words
+from datasheet.sheet.formats import NO_NUMBER, count, counted, money, number, words
 
 Sheet = Mapping[str, Any]
 
@@ -231,10 +231,29 @@ def operation_rows(sheet: Sheet) -> tuple[tuple[str, str], ...]:
         ("Failed attempts", failures or ("none" if operation.get("failed_attempts") == {} else "not recorded")),
         ("Latency, median", _seconds(operation.get("latency_median_s"))),
         ("Latency, 95th percentile", _seconds(operation.get("latency_p95_s"))),
-        ("Prompt tokens", count(operation.get("prompt_tokens"))),
-        ("Completion tokens", count(operation.get("completion_tokens"))),
-        ("Calls with token counts", count(operation.get("calls_with_token_counts"))),
+        ("Tokens", _tokens(operation)),
+        ("Spent", "nothing: simulated" if sheet["judge"]["simulated"] else _spent(operation.get("spent"))),
     )
+
+
+def _tokens(operation: Mapping[str, Any]) -> str:
+    counts = {name: operation.get(f"{name}_tokens") for name in ("prompt", "cached", "completion")}
+    if counts["prompt"] is None and counts["completion"] is None:
+        return "not recorded"
+    cached = "" if counts["cached"] is None else f" ({count(counts['cached'])} cached)"
+    told = counted(operation.get("calls_with_token_counts") or 0, "call")
+    return f"prompts {count(counts['prompt'])}{cached}, replies {count(counts['completion'])}; told for {told}"
+
+
+def _spent(spent: Mapping[str, Any] | None) -> str:
+    """What the calls cost, as far as their tokens and the judge's prices are known."""
+    if spent is None:
+        return "not known: needs prices"
+    rest = counted(spent["not_priced"], "call")
+    if not spent["priced"]:
+        return f"not known: no tokens told for {rest}"
+    besides = f"; {rest} without token counts not in it" if spent["not_priced"] else ""
+    return f"{money(spent['amount'], spent['currency'])} for {counted(spent['priced'], 'call')}{besides}"
 
 
 def _seconds(value: float | None) -> str:

@@ -28,6 +28,11 @@ def counted(value: int, thing: str) -> str:
     return f"{value:,} {thing}" if value == 1 else f"{value:,} {thing}s"
 
 
+def money(amount: float, currency: str) -> str:
+    """An amount: "USD 12.50", with more decimals where it is small."""
+    return f"{currency} {amount:,.2f}" if amount >= 1 or amount == 0 else f"{currency} {amount:.2g}"
+
+
 def percent(level: float) -> str:
     """A confidence level as a percentage: 0.95 is "95%"."""
     return f"{100 * level:g}%"

@@ -194,7 +194,7 @@ def _check_reply(reply: object) -> None:
     for name in ("text", "finish_reason", "refusal", "reasoning", "model", "fingerprint"):
         value = getattr(reply, name)
         assert isinstance(value, str), f"the reply's {name} should be text, found {type(value).__name__}"
-    for name in ("prompt_tokens", "completion_tokens"):
+    for name in ("prompt_tokens", "cached_tokens", "completion_tokens"):
         value = getattr(reply, name)
         assert value is None or (type(value) is int and value >= 0), f"{name} should be a count or None, not {value!r}"
     assert 0 <= reply.latency_s < math.inf, f"latency_s can't be {reply.latency_s!r}"

@@ -120,6 +120,7 @@ READING: Mapping[str, Column] = {
     "logprobs": Column(wish="a JSON list of pairs of token and log probability", fits=_is_candidates),
     "verdict": Column(wish="a verdict as JSON, or an empty text", fits=_is_kept_verdict),
     "from_batch": Column(wish="0 or 1", fits=lambda value: type(value) is int and value in (0, 1)),
+    "cached_tokens": _or_nothing(_COUNT),
 }
 EXPORTED: Mapping[str, Column] = {name: READING[name] for name in ("stimulus", "order", "repeat", "prompt_characters")}
 FAILURE: Mapping[str, Column] = {

@@ -52,6 +52,9 @@ from datasheet.trials.tables import (
 from datasheet.trials.verification import database_faults, relation_faults, value_faults
 from datasheet.trials.writer import Watcher, Writer, insert
 
+LEAST_ERROR_STATUS = 400
+"""An attempt that a server answered with such a status, or a higher one, was not billed."""
+
 _EDITED = "the log was edited or damaged: restore a copy, or use another --out"
 _MISSING = "{}: expected a trial log, found no such file; `datasheet build` makes one"
 
@@ -322,6 +325,11 @@ class TrialLog:
     def failures(self) -> dict[str, int]:
         """Failed attempts by kind."""
         return self._counts("SELECT kind, COUNT(*) FROM failure GROUP BY 1 ORDER BY 1")
+
+    def failures_maybe_billed(self) -> int:
+        """Failed attempts that no server answered with an error: a reply that did not come, or could not be used."""
+        query = "SELECT kind, COUNT(*) FROM failure WHERE status IS NULL OR status < {} GROUP BY 1"
+        return sum(self._counts(query.format(LEAST_ERROR_STATUS)).values())
 
     def answered(self) -> set[str]:
         """Keys of the trials that have a reading."""

@@ -23,7 +23,8 @@ from datasheet.trials.tables import INSERT_EXPORTED, INSERT_FAILURE, INSERT_META
 from datasheet.trials.verification import relation_faults
 from datasheet.trials.writer import insert
 
-_CIRCUMSTANCES = {"attempts", "at", "prompt_tokens", "completion_tokens", "latency_s", "fingerprint", "from_batch"}
+_CIRCUMSTANCES = {"attempts", "at", "prompt_tokens", "cached_tokens", "completion_tokens", "latency_s", "fingerprint"}
+_CIRCUMSTANCES |= {"from_batch"}
 """What may differ between two calls that gave the same reading."""
 
 _SHOWN = 20

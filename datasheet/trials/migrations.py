@@ -55,9 +55,10 @@ MIGRATIONS = (
         statements=("ALTER TABLE reading ADD COLUMN verdict TEXT NOT NULL DEFAULT ''",),
     ),
     Migration(
-        name="calls made in batches",
+        name="calls made in batches, and prompt tokens that the server had cached",
         statements=(
             "ALTER TABLE reading ADD COLUMN from_batch INTEGER NOT NULL DEFAULT 0",
+            "ALTER TABLE reading ADD COLUMN cached_tokens INTEGER",
             """CREATE TABLE exported (
                 key TEXT PRIMARY KEY, stimulus TEXT NOT NULL REFERENCES stimulus (id), "order" TEXT NOT NULL,
                 repeat INTEGER NOT NULL, prompt_characters INTEGER NOT NULL

@@ -21,44 +21,10 @@ from typing import Any
 from datasheet.errors import JudgeError, PermanentJudgeError, TransientJudgeError, TrialLogError, UsageError
 from datasheet.judge.base import Judge
 from datasheet.records import Reply, Request, Trial
+from datasheet.trials.allowance import Allowance, CallTariff
 from datasheet.trials.log import TrialLog
 from datasheet.trials.pending import Planned, pending
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RetryPolicy:
-    """How patient a run is.
-
-    Attributes
-    ----------
-    max_attempts, max_attempts_empty
-        Calls for one trial before it is left unanswered; fewer where the replies were empty.
-    first_wait_s, max_wait_s
-        The wait before the second attempt is drawn from 0 to ``first_wait_s``; the range doubles with each attempt.
-    pause_over_s
-        A server that asks for a longer wait than this pauses the run.
-    give_up_after
-        So many trials left unanswered before any success mean that nothing can be measured; so many in a row after
-        one, that the server has gone, and the run pauses.
-    drain_s
-        How long calls in flight may go on when the run stops.
-    """
-
-    max_attempts: int = 5
-    max_attempts_empty: int = 3
-    first_wait_s: float = 1.0
-    max_wait_s: float = 60.0
-    pause_over_s: float = 300.0
-    give_up_after: int = 20
-    drain_s: float = 30.0
-
-    def attempts(self, kind: str) -> int:
-        """Calls for one trial whose latest failure is of a kind."""
-        return min(self.max_attempts, self.max_attempts_empty) if kind == "empty" else self.max_attempts
-
-    def wait_s(self, attempt: int, rng: random.Random) -> float:
-        """Exponential back-off with full jitter, in seconds, after the given attempt (1 is the first)."""
-        return rng.uniform(0.0, min(self.max_wait_s, self.first_wait_s * 2.0 ** (attempt - 1)))
+from datasheet.trials.retry_policy import RetryPolicy
 
 
 class Clock:
@@ -89,6 +55,8 @@ class Progress:
         Calls that wait for their reply, and the age of the oldest in seconds.
     failures
         Failed attempts so far, by kind.
+    spent, unit
+        What the attempts that have ended cost, in calls or in a currency.
     """
 
     done: int
@@ -98,14 +66,16 @@ class Progress:
     oldest_s: float
     elapsed_s: float
     failures: dict[str, int]
+    spent: float = 0.0
+    unit: str = "calls"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pause:
-    """Why a run stopped before its end although nothing is wrong, and when to come back."""
+    """Why a run stopped before its end although nothing is wrong, and when to come back (None: at any time)."""
 
     reason: str
-    resume_at: datetime
+    resume_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,6 +110,7 @@ async def run(
     log: TrialLog,
     *,
     concurrency: int = 8,
+    allowance: Allowance | None = None,
     policy: RetryPolicy = _DEFAULT_POLICY,
     progress: Callable[[Progress], None] | None = None,
     clock: Clock = _SYSTEM_CLOCK,
@@ -152,6 +123,9 @@ async def run(
     ----------
     concurrency
         Calls in flight at the same time.
+    allowance
+        What the run may spend, and where it counts what it does; the run pauses before a call that could cost more than
+        is left. None: there is no limit.
     progress
         Called when trials finish (those committed together in one call), and every ``heartbeat_s`` seconds in any case.
     rng
@@ -171,7 +145,8 @@ async def run(
     if not to_ask:
         return RunOutcome(answered=0, failed={}, retried=0, calls=0)
     resumed = len(to_ask) < len(planned)
-    session = _Session(to_ask, judge, log, policy, clock, rng or random.Random(), resumed=resumed)
+    allowance = allowance or Allowance(CallTariff())
+    session = _Session(to_ask, judge, log, allowance, policy, clock, rng or random.Random(), resumed=resumed)
     return await session.run(concurrency, progress, heartbeat_s)
 
 
@@ -183,6 +158,7 @@ class _Session:
         to_ask: list[Planned],
         judge: Judge,
         log: TrialLog,
+        allowance: Allowance,
         policy: RetryPolicy,
         clock: Clock,
         rng: random.Random,
@@ -193,6 +169,7 @@ class _Session:
         self.to_ask: Iterator[Planned] = iter(to_ask)
         self.judge = judge
         self.log = log
+        self.allowance = allowance
         self.policy = policy
         self.clock = clock
         self.rng = rng
@@ -269,9 +246,13 @@ class _Session:
             await self._hold()
             if self.stop.is_set():
                 return
+            held = await self.allowance.hold(request)
+            if held is None:
+                self._pause_at(None, "what is left of the budget does not cover another call")
+                return
             self.retried += attempt > 1
             try:
-                reply = await self._call(worker, request)
+                reply = await self._call(worker, request, held)
             except PermanentJudgeError as failure:
                 self._note(request, failure, attempt)
                 self._end(failure)
@@ -286,13 +267,19 @@ class _Session:
                 self.left_in_a_row = 0
                 return
 
-    async def _call(self, worker: object, request: Request) -> Reply:
+    async def _call(self, worker: object, request: Request, held: float) -> Reply:
         self.calls += 1
         self.calling[worker] = self.clock.monotonic()
+        cost = None
         try:
             reply = await self.judge.ask(request)
+            cost = self.allowance.tariff.of(reply)
+        except JudgeError as failure:
+            cost = self.allowance.tariff.of_failure(failure)
+            raise
         finally:
             del self.calling[worker]
+            self.allowance.settle(held, cost)
         frozen = self.log.freeze_model(reply.model, reply.fingerprint)
         if reply.model and reply.model != frozen:
             raise PermanentJudgeError(
@@ -362,9 +349,13 @@ class _Session:
         self.stop.set()
 
     def _pause(self, failure: TransientJudgeError, wait_s: float) -> None:
-        resume_at = self.clock.now() + timedelta(seconds=min(wait_s, _LONGEST_PAUSE_S))
-        if self.paused is None or resume_at > self.paused.resume_at:
-            self.paused = Pause(reason=str(failure), resume_at=resume_at)
+        self._pause_at(self.clock.now() + timedelta(seconds=min(wait_s, _LONGEST_PAUSE_S)), str(failure))
+
+    def _pause_at(self, resume_at: datetime | None, reason: str) -> None:
+        """Pause the run; of several reasons the one that lasts longest counts."""
+        until = None if self.paused is None else self.paused.resume_at
+        if self.paused is None or (resume_at is not None and (until is None or resume_at > until)):
+            self.paused = Pause(reason=reason, resume_at=resume_at)
         self.stop.set()
 
     def _committed(self, readings: int, fault: TrialLogError | None) -> None:
@@ -392,4 +383,6 @@ class _Session:
             oldest_s=now - next(iter(self.calling.values()), now),
             elapsed_s=now - self.started,
             failures=dict(self.failures),
+            spent=self.allowance.spent,
+            unit=self.allowance.tariff.unit,
         )

@@ -23,8 +23,8 @@ _TRIAL_FIELDS = (
     "order", "repeat", "prompt_characters", "attempts", "at",
 )  # fmt: skip
 _REPLY_FIELDS = (
-    "text", "finish_reason", "refusal", "reasoning", "prompt_tokens", "completion_tokens", "latency_s", "model",
-    "fingerprint", "logprobs",
+    "text", "finish_reason", "refusal", "reasoning", "prompt_tokens", "cached_tokens", "completion_tokens", "latency_s",
+    "model", "fingerprint", "logprobs",
 )  # fmt: skip
 _COLUMNS = (*_TRIAL_FIELDS, *_REPLY_FIELDS, "verdict", "from_batch")
 SELECT_READINGS = f"""

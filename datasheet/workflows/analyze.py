@@ -82,6 +82,7 @@ def _operation(calls: CallColumns) -> dict[str, Any] | None:
         **operation_of(
             latencies_s=calls.latencies_s,
             prompt_tokens=calls.prompt_tokens,
+            cached_tokens=calls.cached_tokens,
             completion_tokens=calls.completion_tokens,
         ),
         "first_at": min(calls.dates, default=None),

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from datasheet.errors import TrialLogError
 from datasheet.judge.base import Judge
+from datasheet.trials.allowance import Allowance
 from datasheet.trials.kept_verdict import ReplyReader
 from datasheet.trials.log import TrialLog
 from datasheet.trials.pending import Planned
@@ -20,6 +21,7 @@ async def ask(
     described: Mapping[str, str],
     *,
     concurrency: int,
+    allowance: Allowance | None = None,
     progress: Callable[[Progress], None] | None = None,
     instead_of_raw: ReplyReader | None = None,
 ) -> RunOutcome:
@@ -27,6 +29,8 @@ async def ask(
 
     Parameters
     ----------
+    allowance
+        What it may spend; None: there is no limit.
     instead_of_raw
         Reads the verdicts that are kept in the place of the judge's own words; None keeps the words.
 
@@ -41,7 +45,7 @@ async def ask(
         await judge.open()
         make_folder(log_path.parent)
         with TrialLog.open(log_path, instrument=described, instead_of_raw=instead_of_raw) as log:
-            return await run(planned, judge, log, concurrency=concurrency, progress=progress)
+            return await run(planned, judge, log, concurrency=concurrency, allowance=allowance, progress=progress)
     finally:
         await judge.close()
 

@@ -47,7 +47,7 @@ def export_batch(
     DatasheetError
         The judge has no batch files, or the log or the file can't be written.
     """
-    bank, instrument = prepared(options, config)
+    bank, _, instrument = prepared(options, config)
     judge = instrument.judge
     if judge.adapter not in FORMATS or not isinstance(judge, BatchJudge):
         raise UsageError(

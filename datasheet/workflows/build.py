@@ -33,10 +33,13 @@ from datasheet.trials.runner import Progress, RunOutcome
 from datasheet.workflows.asking import ask
 from datasheet.workflows.context import LOG_NAME, sheet_context
 from datasheet.workflows.documents import Documents, write_documents
+from datasheet.workflows.forecast import Forecast, earlier_calls, forecast
 from datasheet.workflows.instrument import Instrument
 from datasheet.workflows.limits import configured_limits
 from datasheet.workflows.logged import LoggedRun, read_run, reader_of
+from datasheet.workflows.precision import Precision, precision_of
 from datasheet.workflows.replay import replay_judge
+from datasheet.workflows.spending import Budget, allowance_of
 
 __all__ = ["DEFAULT_JUDGE", "Announcement", "BuildOptions", "BuildResult", "Progress", "build", "folder_name"]
 
@@ -61,6 +64,8 @@ class BuildOptions:
     render: bool = True
     engine: Literal["local", "dask"] = "local"
     scheduler: str | None = None
+    budget: Budget | None = None
+    dry_run: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,14 +79,26 @@ class Announcement:
     prompt: str
     design: str
     simulated: bool
+    forecast: Forecast
+    precision: Precision
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuildResult:
-    """What a build did. ``sheet`` is None where it paused before the end."""
+    """What a build did.
+
+    Attributes
+    ----------
+    outcome, sheet
+        None where no call was to be made, and where it paused before the end or was a dry run.
+    spent, unit
+        What its attempts cost, in calls or in a currency.
+    """
 
     folder: Path
     outcome: RunOutcome | None
+    spent: float = 0.0
+    unit: str = "calls"
     sheet: Mapping[str, Any] | None = None
     documents: Documents | None = None
     conclusive: bool = False
@@ -114,16 +131,19 @@ def build(
     DatasheetError
         Nothing could be measured; the message says what to do.
     """
-    bank, instrument = prepared(options, config)
+    bank, spec, instrument = prepared(options, config)
     judge, variant, limits = instrument.judge, instrument.variant, configured_limits(config)
     trials = plan(bank, options.design, seed=options.seed, repeats=options.repeats)
     planned = instrument.requests(trials)
     folder = options.out or Path("datasheets") / folder_name(instrument.name, variant.name, options.design)
     log_path = folder / LOG_NAME
     described = instrument.described(bank, design=options.design, seed=options.seed, repeats=options.repeats)
-    if options.fresh:
+    if options.budget is not None:
+        options.budget.check(spec)
+    if options.fresh and not options.dry_run:
         TrialLog.set_aside(log_path)
-    to_ask = pending(planned, TrialLog.answered_in(log_path, described))
+    answered = set() if options.fresh else TrialLog.answered_in(log_path, described)
+    to_ask = pending(planned, answered)
     announce(
         Announcement(
             folder=folder,
@@ -133,9 +153,20 @@ def build(
             prompt=variant.name,
             design=options.design,
             simulated=judge.simulated,
+            forecast=forecast(
+                [request for _, request in to_ask],
+                judge,
+                spec.prices,
+                earlier_calls(log_path) if answered else (),
+                concurrency=options.concurrency,
+            ),
+            precision=precision_of(trials, ties_allowed=variant.ties_allowed),
         )
     )
+    if options.dry_run:
+        return BuildResult(folder=folder, outcome=None)
     outcome = None
+    allowance = allowance_of(options.budget, judge, spec.prices)
     if to_ask:
         outcome = asyncio.run(
             ask(
@@ -144,14 +175,15 @@ def build(
                 log_path,
                 described,
                 concurrency=options.concurrency,
+                allowance=allowance,
                 progress=progress,
                 instead_of_raw=None if options.keep_raw else reader_of(variant),
             )
         )
         if outcome.paused is not None:
-            return BuildResult(folder=folder, outcome=outcome)
+            return BuildResult(folder=folder, outcome=outcome, spent=allowance.spent, unit=allowance.tariff.unit)
     with TrialLog.read(log_path) as log:
-        logged = read_run(log, variant, {request.key for _, request in planned})
+        logged = read_run(log, variant, {request.key for _, request in planned}, spec.prices)
     if not len(logged.readings):
         raise DatasheetError(f"no call succeeded, so there is nothing to analyse; {log_path} holds the failures")
     found = characterise(logged.readings, limits=limits)
@@ -159,11 +191,17 @@ def build(
     sheet = build_sheet(found, logged.readings, context, limits)
     documents = write_documents(sheet, folder, render=options.render)
     return BuildResult(
-        folder=folder, outcome=outcome, sheet=sheet, documents=documents, conclusive=found.anything_measured
+        folder=folder,
+        outcome=outcome,
+        spent=allowance.spent,
+        unit=allowance.tariff.unit,
+        sheet=sheet,
+        documents=documents,
+        conclusive=found.anything_measured,
     )
 
 
-def prepared(options: BuildOptions, config: Config) -> tuple[TaskBank, Instrument]:
+def prepared(options: BuildOptions, config: Config) -> tuple[TaskBank, JudgeSpec, Instrument]:
     """The bank, which has passed its gates, and the instrument that is to read it; the judge is not yet opened.
 
     Raises
@@ -173,7 +211,7 @@ def prepared(options: BuildOptions, config: Config) -> tuple[TaskBank, Instrumen
     """
     bank, variant = _gated_bank(options.bank), load_variant(options.prompt)
     spec = find_judge(options.judge, config)
-    return bank, Instrument(name=spec.name, judge=_make(spec, bank, options), variant=variant)
+    return bank, spec, Instrument(name=spec.name, judge=_make(spec, bank, options), variant=variant)
 
 
 def _gated_bank(name: str) -> TaskBank:

@@ -53,6 +53,8 @@ def shown(name: str, config: Config) -> dict[str, Any]:
         provenance = make_judge(spec, lexicon=Lexicon(requirements={}), connections=1).provenance
         options["base_url"] = provenance["url"]
         options |= {"headers": provenance["headers"]} if "headers" in provenance else {}
+    if spec.prices is not None:
+        options["prices"] = {name: price for name, price in asdict(spec.prices).items() if price is not None}
     return {"name": spec.name, "adapter": spec.adapter, "origin": spec.origin, **options}
 
 

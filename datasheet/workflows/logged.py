@@ -10,6 +10,7 @@ from typing import Any
 
 from datasheet.analysis.operation import operation_of
 from datasheet.errors import PromptError, TrialLogError
+from datasheet.judge.prices import Prices
 from datasheet.judge.truncation import looks_truncated
 from datasheet.prompts import PARSER, PromptVariant, parse, read_labels
 from datasheet.prompts.parsing import DECLARED_OTHERWISE, OFF_FORMAT, REASON_SENTENCES
@@ -19,6 +20,7 @@ from datasheet.records import Verdict
 from datasheet.trials.kept_verdict import ReplyReader
 from datasheet.trials.log import TrialLog
 from datasheet.trials.tables import LoggedReading
+from datasheet.workflows.spending import spent
 
 _MANY_TIMEOUTS = 0.05
 
@@ -95,8 +97,10 @@ def reading_row(variant: PromptVariant, logged: LoggedReading, verdict: Verdict)
     )
 
 
-def read_run(log: TrialLog, variant: PromptVariant, keys: Collection[str] | None = None) -> LoggedRun:
-    """The readings of a log (only those of ``keys``, if given), parsed, with how the judge ran."""
+def read_run(
+    log: TrialLog, variant: PromptVariant, keys: Collection[str] | None = None, prices: Prices | None = None
+) -> LoggedRun:
+    """The readings of a log (only those of ``keys``, if given), parsed, with how the judge ran and what it cost."""
     held = list(log.readings(None if keys is None else set(keys)))
     verdicts = [verdict_of(variant, logged) for logged in held]
     rows = [reading_row(variant, logged, verdict) for logged, verdict in zip(held, verdicts, strict=True)]
@@ -107,10 +111,12 @@ def read_run(log: TrialLog, variant: PromptVariant, keys: Collection[str] | None
         **operation_of(
             latencies_s=[None if logged.from_batch else logged.reply.latency_s for logged in held],
             prompt_tokens=[logged.reply.prompt_tokens for logged in held],
+            cached_tokens=[logged.reply.cached_tokens for logged in held],
             completion_tokens=[logged.reply.completion_tokens for logged in held],
         ),
         "attempts": sum(logged.attempts for logged in held),
         "failed_attempts": failures,
+        "spent": spent([(logged.reply, logged.from_batch) for logged in held], log.failures_maybe_billed(), prices),
         "first_at": dates[0] if dates else None,
         "last_at": dates[-1] if dates else None,
     }

@@ -135,6 +135,7 @@ def _rows(log: TrialLog, variant: PromptVariant, *, raw: bool) -> Iterator[Mappi
             "logprobs": [list(candidate) for candidate in reply.logprobs] or None,
             "fingerprint": reply.fingerprint or None,
             "prompt_tokens": reply.prompt_tokens,
+            "cached_tokens": reply.cached_tokens,
             "completion_tokens": reply.completion_tokens,
             "latency_s": None if logged.from_batch else reply.latency_s,
             "from_batch": logged.from_batch or None,

@@ -59,6 +59,7 @@ def _reply(row: Mapping[str, Any], where: str) -> Reply:
         fingerprint=_words(row, "fingerprint"),
         model=_words(row, "reported_model"),
         prompt_tokens=count_of(row.get("prompt_tokens")),
+        cached_tokens=count_of(row.get("cached_tokens")),
         completion_tokens=count_of(row.get("completion_tokens")),
         latency_s=seconds_of(row.get("latency_s")) or 0.0,
         logprobs=_candidates(row.get("logprobs")),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 
 import pytest
 
@@ -26,6 +27,12 @@ def test_where_stderr_is_no_terminal_a_line_now_and_then(
     assert told == (
         "30/110 calls, 0.5/s, 3 in flight (the oldest for 95 s), 1 server error, 4 timeout, about 160 s left\n"
     )
+
+
+def test_money_that_was_spent_is_told(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(console, "_QUIET_S", 0.0)
+    console.ProgressLine().show(replace(STATE, spent=1.25, unit="USD"))
+    assert "30/110 calls, 0.5/s, USD 1.25 spent, 3 in flight" in capsys.readouterr().err
 
 
 def test_on_a_terminal_the_line_is_rewritten(

@@ -84,6 +84,7 @@ def test_a_whole_message() -> None:
         finish_reason="stop",
         reasoning="so",
         prompt_tokens=2035,
+        cached_tokens=30,
         completion_tokens=7,
         model="real-name",
     )

@@ -18,6 +18,23 @@ from datasheet.records import Reply
 SCHEMA = {"type": "object", "properties": {"verdict": {"enum": ["A", "B", "tie"]}}}
 
 
+@pytest.mark.parametrize(
+    ("usage", "cached"),
+    [
+        ({"prompt_tokens_details": {"cached_tokens": 40}}, 40),
+        ({"prompt_cache_hit_tokens": 30}, 30),
+        ({"prompt_tokens_details": {"cached_tokens": 0}}, 0),
+        ({"prompt_tokens_details": None}, None),
+        ({"prompt_tokens_details": {"cached_tokens": 61}}, None),
+        ({"prompt_tokens_details": {"cached_tokens": "40"}}, None),
+        ({}, None),
+    ],
+)
+def test_cached_tokens_are_a_part_of_the_prompt_or_not_believed(usage: dict[str, object], cached: int | None) -> None:
+    body = completion("[[A]]", usage={"prompt_tokens": 60, "completion_tokens": 1, **usage})
+    assert ask_step(Step(json=body)).cached_tokens == cached
+
+
 def test_a_whole_reply() -> None:
     body = completion("[[A]]", model="real-name", reasoning_content="so") | {"system_fingerprint": "fp_1"}
     reply = ask_step(Step(json=body, delay_s=0.05))

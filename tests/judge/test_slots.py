@@ -12,7 +12,8 @@ from trials.fake_judge import INSTRUMENT, plan
 
 from datasheet.judge.slots import Slots, Turn
 from datasheet.trials.log import TrialLog
-from datasheet.trials.runner import RetryPolicy, RunOutcome, run
+from datasheet.trials.retry_policy import RetryPolicy
+from datasheet.trials.runner import RunOutcome, run
 
 
 async def taken(slots: Slots, calls: int) -> list[Turn]:

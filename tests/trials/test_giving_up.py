@@ -14,7 +14,8 @@ from trials.measuring import EMPTY, TIMEOUT, WRONG_KEY, keys, measure
 from datasheet.errors import PermanentJudgeError, TrialLogError
 from datasheet.records import Reply, Request
 from datasheet.trials.log import TrialLog
-from datasheet.trials.runner import RetryPolicy, RunOutcome
+from datasheet.trials.retry_policy import RetryPolicy
+from datasheet.trials.runner import RunOutcome
 
 
 def test_a_trial_that_never_answers_does_not_hold_up_the_others(log: TrialLog) -> None:

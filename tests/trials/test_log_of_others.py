@@ -40,7 +40,9 @@ def test_a_cell_of_any_size_is_not_read(path: Path, monkeypatch: pytest.MonkeyPa
     for module in (database, migrations):
         monkeypatch.setattr(module, "MOST_CELL_BYTES", 10_000)
     if version == 1:
-        edit(path, "ALTER TABLE reading DROP COLUMN verdict", "PRAGMA user_version = 1")
+        columns = ("verdict", "from_batch", "cached_tokens")
+        edit(path, *(f"ALTER TABLE reading DROP COLUMN {column}" for column in columns))
+        edit(path, "DROP TABLE exported", "PRAGMA user_version = 1")
     read(path)
     edit(path, "UPDATE reading SET text = replace(hex(zeroblob(10000)), '0', 'x')")
     with pytest.raises(TrialLogError, match="expected texts of at most 64,000,000 bytes in the trial log"):

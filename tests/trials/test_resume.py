@@ -22,7 +22,8 @@ from trials.measuring import EMPTY, TIMEOUT, WRONG_KEY, keys, measure, rate_limi
 from datasheet.errors import PermanentJudgeError
 from datasheet.records import Reply, Request
 from datasheet.trials.log import TrialLog
-from datasheet.trials.runner import RetryPolicy, RunOutcome, run
+from datasheet.trials.retry_policy import RetryPolicy
+from datasheet.trials.runner import RunOutcome, run
 
 TESTS = Path(__file__).parents[1]
 

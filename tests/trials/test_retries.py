@@ -14,7 +14,8 @@ from trials.measuring import EMPTY, keys, measure, rate_limit
 from datasheet.errors import TransientJudgeError
 from datasheet.records import Reply, Request
 from datasheet.trials.log import TrialLog
-from datasheet.trials.runner import Clock, RetryPolicy, RunOutcome
+from datasheet.trials.retry_policy import RetryPolicy
+from datasheet.trials.runner import Clock, RunOutcome
 
 
 def test_an_empty_reply_is_retried_and_both_attempts_are_stored(log: TrialLog) -> None:

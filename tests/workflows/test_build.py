@@ -17,7 +17,7 @@ from datasheet.sheet.build import characteristic
 from datasheet.sheet.schema import load_sheet
 from datasheet.sheet.scope import scope_of
 from datasheet.trials.log import TrialLog
-from datasheet.trials.runner import RetryPolicy
+from datasheet.trials.retry_policy import RetryPolicy
 
 QUICK_CALLS = 110
 

@@ -16,7 +16,7 @@ from workflows.moody_server import PROXY_PAGE, answer
 
 from datasheet.resources import templates_folder
 from datasheet.trials.log import TrialLog
-from datasheet.trials.runner import RetryPolicy
+from datasheet.trials.retry_policy import RetryPolicy
 
 LOG = Path("X/trials.sqlite")
 
