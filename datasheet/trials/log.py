@@ -29,6 +29,7 @@ from datasheet.trials.database import (
     in_words,
     leave_one_file,
     recover,
+    refuse_damage,
     transaction,
 )
 from datasheet.trials.instrument import IDENTITY, differences, same
@@ -113,6 +114,7 @@ class TrialLog:
             stack.enter_context(claimed(path))
             connection = stack.enter_context(connected(path, "rwc"))
             version = version_of(connection, path)  # before anything is changed: the file may be someone else's
+            refuse_damage(connection, path)  # a page that no statement of a run reads would go unseen, and be added to
             stack.callback(leave_one_file, connection)
             connection.execute("PRAGMA journal_mode = WAL")
             with transaction(connection):

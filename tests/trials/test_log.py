@@ -298,6 +298,21 @@ def test_verify_names_a_damaged_page(path: Path) -> None:
         assert any("damaged" in sentence for sentence in log.verify())
 
 
+def test_damage_of_any_page_stops_a_writer_before_it_adds_to_it(path: Path) -> None:
+    with TrialLog.open(path, instrument=INSTRUMENT) as log:
+        record(log, 60)
+    intact = path.read_bytes()
+    pages = range(4096, len(intact), 4096)
+    assert len(pages) > 5
+    for page in pages:
+        path.write_bytes(intact[:page] + b"\x5a" * 4096 + intact[page + 4096 :])
+        with pytest.raises(TrialLogError, match="damaged; restore a copy"):
+            TrialLog.open(path, instrument=INSTRUMENT)
+    path.write_bytes(intact)
+    with TrialLog.open(path, instrument=INSTRUMENT) as log:
+        assert log.verify() == []
+
+
 def test_a_row_that_can_not_be_stored_fails_the_log_and_not_in_silence(path: Path) -> None:
     heard: list[TrialLogError | None] = []
     log = TrialLog.open(path, instrument=INSTRUMENT)
